@@ -1,0 +1,1 @@
+"""The command line: arguments, messages and exit codes. One file per command group."""

@@ -1,0 +1,91 @@
+"""The command ``protoglot``: finds the subcommand, and turns the user's errors into one line."""
+
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import click
+
+from protoglot import __version__
+from protoglot.errors import ProtoglotError
+
+# Subcommand -> (module attribute, one line of help). The module is imported only when the command runs,
+# so that --help answers at once.
+COMMANDS = {
+    "corpus": ("protoglot.cli.corpus:corpus", "List, measure, show, fetch and import text in many languages."),
+    "typology": ("protoglot.cli.typology:typology", "Look at the typological vectors of languages (URIEL)."),
+}
+
+EXIT_USER_ERROR = 2
+EXIT_INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand when it is called, not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of :data:`COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a subcommand, or return nothing for an unknown name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of subcommands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Every command explains itself: protoglot COMMAND --help.",
+)
+@click.version_option(__version__, prog_name="protoglot")
+def cli() -> None:
+    """Language models for languages with next to no text.
+
+    protoglot learns a universal prior from the languages that have text, and uses it to model a language
+    it has never seen from 0 to 100 sentences.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its status."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return 0, or 2 after one line on stderr about an error of the user's making."""
+    try:
+        status = cli.main(args=arguments, prog_name="protoglot", standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "protoglot"
+        return _complain(f"{error.format_message()} (see {command} --help)")
+    except click.ClickException as error:
+        return _complain(error.format_message())
+    except ProtoglotError as error:
+        return _complain(str(error))
+    except (click.Abort, KeyboardInterrupt):
+        _complain("interrupted")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output (head, less) has gone: not an error. Python would complain once more when
+        # it flushes stdout at exit, so give it somewhere to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    return status if isinstance(status, int) else 0
+
+
+def _complain(message: str) -> int:
+    line = " ".join(message.split())
+    click.echo(f"protoglot: error: {line}", err=True)
+    return EXIT_USER_ERROR

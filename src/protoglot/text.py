@@ -1,0 +1,132 @@
+"""From bytes of any origin to clean sentences.
+
+Every sentence in protoglot has passed :func:`normalise`; every text file is read by :func:`read_lines`.
+What is repaired and what is refused is stated there and nowhere else.
+"""
+
+import codecs
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import regex
+
+from protoglot.errors import TextError
+
+MAX_SENTENCE_CHARACTERS = 100_000
+"""A longer line is refused: it is a file without line breaks, not a sentence."""
+
+MAX_COMBINING_RUN = 30
+"""Longest run of combining marks that is kept (the limit of Unicode's Stream-Safe Text Format).
+
+Longer runs occur in no orthography, and normalising them takes quadratic time.
+"""
+
+_SNIFFED_BYTES = 4096
+_BINARY_SHARE = 0.1  # of NUL bytes among the first ones; running text has none
+_CHUNK_BYTES = 1 << 20
+
+# Controls that do not separate anything, lone surrogates, and the byte-order mark.
+_DROPPED = regex.compile(r"[[\p{Cc}--\s]\p{Cs}\uFEFF]", regex.VERSION1)
+_WHITE_SPACE = regex.compile(r"\s+")
+_COMBINING_OVERFLOW = regex.compile(rf"(\p{{M}}{{{MAX_COMBINING_RUN}}})\p{{M}}+")
+
+
+def normalise(text: str) -> str:
+    r"""Return text in the one form protoglot works with.
+
+    In this order: controls (``Cc`` other than white space), lone surrogates and byte-order marks are
+    dropped; runs of more than :data:`MAX_COMBINING_RUN` combining marks are cut; Unicode NFC; runs of
+    white space (line breaks included) become one blank, and none is left at the ends. Nothing is
+    lower-cased. Applying it twice changes nothing.
+
+    >>> normalise("  Le\u0301a\t\x00Ünü \n")
+    'Léa Ünü'
+    """
+    text = _DROPPED.sub("", text)
+    text = _COMBINING_OVERFLOW.sub(r"\1", text)
+    text = unicodedata.normalize("NFC", text)
+    return _WHITE_SPACE.sub(" ", text).strip(" ")
+
+
+def read_lines(path: Path, *, max_characters: int = MAX_SENTENCE_CHARACTERS) -> Iterator[tuple[int, str]]:
+    """Yield ``(line number, raw line)`` of a text file, in memory bounded by the longest line.
+
+    UTF-8 is expected; a byte-order mark is dropped, and one of UTF-16 switches to that encoding. Lines
+    end at LF, CR LF or CR. Lines are not yet normalised, and their ends are removed.
+
+    Args:
+        path: the file.
+        max_characters: longest line accepted.
+
+    Raises:
+        TextError: for a file that cannot be opened, is not Unicode, looks binary, or has a longer line.
+    """
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_SNIFFED_BYTES)
+    except OSError as error:
+        raise TextError(f"{path}: cannot be read ({error.strerror or error}); wanted a text file") from error
+    encoding = _sniff(path, head)
+    number = 0
+    try:
+        with path.open(encoding=encoding, newline=None) as stream_of_text:
+            while line := stream_of_text.readline(max_characters + 2):
+                number += 1
+                ended = line.endswith("\n")
+                line = line[:-1] if ended else line
+                if len(line) > max_characters:
+                    raise TextError(
+                        f"{path}: line {number}: more than {max_characters:,} characters; "
+                        "wanted one sentence a line"
+                    )
+                yield number, line
+    except UnicodeError as error:
+        raise TextError(_describe_invalid(path, encoding, number, error)) from error
+    except OSError as error:
+        raise TextError(f"{path}: cannot be read ({error.strerror or error}); wanted a text file") from error
+
+
+def read_sentences(path: Path, *, max_characters: int = MAX_SENTENCE_CHARACTERS) -> Iterator[str]:
+    """Yield the normalised, non-empty lines of a text file (see :func:`read_lines`)."""
+    for _, line in read_lines(path, max_characters=max_characters):
+        sentence = normalise(line)
+        if sentence:
+            yield sentence
+
+
+def _sniff(path: Path, head: bytes) -> str:
+    """Encoding of a file by its first bytes, refusing what is not text."""
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        raise TextError(f"{path}: UTF-32 text; wanted UTF-8")
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if head.count(0) > _BINARY_SHARE * len(head):
+        raise TextError(
+            f"{path}: {head.count(0):,} NUL bytes among the first {len(head):,} "
+            "(binary, or UTF-16 without a byte-order mark); wanted UTF-8 text"
+        )
+    return "utf-8-sig"
+
+
+def _describe_invalid(path: Path, encoding: str, number: int, error: UnicodeError) -> str:
+    """Message that names the first offending byte of a file, found by a second, bounded pass."""
+    if encoding != "utf-8-sig":
+        return f"{path}: after line {number:,}: invalid UTF-16 ({error.args[-1]}); wanted UTF-8 text"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    offset, line = 0, 1
+    with path.open("rb") as stream:
+        while True:
+            chunk = stream.read(_CHUNK_BYTES)
+            pending = len(decoder.getstate()[0])
+            try:
+                decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as found:
+                position = offset - pending + found.start
+                line += found.object[: found.start].count(b"\n")
+                byte = found.object[found.start]
+                return f"{path}: line {line:,}, byte {position:,}: invalid UTF-8 (0x{byte:02x}); wanted UTF-8 text"
+            if not chunk:  # the file changed between the two passes
+                return f"{path}: invalid UTF-8 ({error.args[-1]}); wanted UTF-8 text"
+            line += chunk.count(b"\n")
+            offset += len(chunk)
