@@ -1,0 +1,306 @@
+"""``protoglot corpus``: list, stats, show, fetch, import."""
+
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from protoglot.cli.corpus_fetch import fetch
+from protoglot.cli.output import Row, console, format_option, progress_over, to_csv, to_json, write_rows
+from protoglot.corpus.interface import Corpus, LanguageRecord
+
+DEFAULT_CORPUS = "eld"
+_MOST_FREQUENT = 12
+
+
+@click.group()
+def corpus() -> None:
+    """Text in many languages: what there is, how much, and in what form.
+
+    A corpus is named by --corpus: eld (sentences installed with protoglot, the default), udhr (Universal
+    Declaration of Human Rights, extra protoglot[udhr]), or a path to a folder of <code>.txt files, a
+    copy of christos-c/bible-corpus or of BibleNLP/ebible.
+    """
+
+
+corpus.add_command(fetch)
+
+
+def corpus_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--corpus``, ``--languages`` and ``--script``, which say what text a command reads."""
+    for option in (
+        click.option("--script", metavar="NAME", help="Only languages in this script, such as Latin."),
+        click.option("--languages", metavar="CODES", help="Only these languages: codes joined by commas."),
+        click.option(
+            "--corpus",
+            "corpus_name",
+            metavar="NAME|PATH",
+            default=DEFAULT_CORPUS,
+            show_default=True,
+            help="eld, udhr, a path, or kind:PATH (folder, christos, ebible).",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def open_selected(corpus_name: str, languages: str | None, script: str | None) -> Corpus:
+    """The corpus that the options of :func:`corpus_options` ask for."""
+    from protoglot.corpus.opening import open_corpus
+    from protoglot.corpus.selection import select_languages, select_script
+
+    opened = open_corpus(corpus_name)
+    if languages is not None:
+        opened = select_languages(opened, [code.strip() for code in languages.split(",") if code.strip()])
+    if script is not None:
+        opened = select_script(opened, script)
+    return opened
+
+
+@corpus.command("list")
+@corpus_options
+@format_option
+@click.pass_context
+def list_languages(
+    context: click.Context, corpus_name: str, languages: str | None, script: str | None, form: str
+) -> None:
+    """List the languages of a corpus; without options, the kinds of corpora.
+
+    \b
+    Examples:
+      protoglot corpus list
+      protoglot corpus list --corpus eld
+      protoglot corpus list --corpus ~/bible77 --format csv
+    """
+    given = (context.get_parameter_source(name) for name in ("corpus_name", "languages", "script", "form"))
+    if all(source is click.core.ParameterSource.DEFAULT for source in given):
+        _list_kinds()
+        return
+    records = open_selected(corpus_name, languages, script).languages()
+    rows = [_record_row(record) for record in records]
+    _print_rows(rows, form, title=f"{corpus_name}: {len(rows)} languages")
+
+
+@corpus.command()
+@corpus_options
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write the rows: FILE.csv or FILE.json."
+)
+@format_option
+def stats(corpus_name: str, languages: str | None, script: str | None, out: Path | None, form: str) -> None:
+    """Measure each language: sentences, characters, scripts, typological coverage.
+
+    "distinct" counts different characters; "repeated" counts sentences that stand in the text before;
+    "typology" is the share of the 245 typological features that are observed, the rest being imputed.
+
+    \b
+    Examples:
+      protoglot corpus stats
+      protoglot corpus stats --corpus ~/bible77 --out bible77.csv
+      protoglot corpus stats --languages eus,fra --format json
+    """
+    opened = open_selected(corpus_name, languages, script)
+    rows = []
+    with progress_over(len(opened.languages()), "measuring") as step:
+        for record in opened.languages():
+            step(record.code)
+            rows.append(_statistics_row(opened, record))
+    if out is not None:
+        write_rows(out, rows)
+    if form != "table":
+        click.echo(to_csv(rows) if form == "csv" else to_json(rows), nl=False)
+        return
+    _print_statistics(opened.name, rows)
+
+
+@corpus.command()
+@click.argument("language")
+@corpus_options
+@click.option("--number", type=click.IntRange(1), default=5, show_default=True, help="How many sentences.")
+@click.option(
+    "--part",
+    type=click.Choice(["all", "train", "development", "test"]),
+    default="all",
+    show_default=True,
+    help="Only sentences of this part of the 80/10/10 split.",
+)
+@click.option(
+    "--sample", is_flag=True, help="The few-shot sample of --number sentences, drawn from the training part."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
+def show(
+    language: str,
+    corpus_name: str,
+    languages: str | None,
+    script: str | None,
+    number: int,
+    part: str,
+    sample: bool,
+    seed: int,
+) -> None:
+    """Print sentences of a language.
+
+    \b
+    Examples:
+      protoglot corpus show eus
+      protoglot corpus show eus --part test --number 20
+      protoglot corpus show eus --sample --number 100 --seed 1
+    """
+    from protoglot.splits import few_shot_sample, split_sentences
+
+    opened = open_selected(corpus_name, languages, script)
+    sentences = opened.sentences(language)
+    if part == "all" and not sample:
+        for sentence in islice(sentences, number):
+            click.echo(sentence)
+        return
+    if sample and part not in ("all", "train"):
+        raise click.UsageError(f"--sample draws from the training part; found --part {part}")
+    split = split_sentences(sentences)
+    if sample:
+        chosen = few_shot_sample(split.train, number, language=language, seed=seed)
+    else:
+        chosen = {"train": split.train, "development": split.development, "test": split.test}[part][:number]
+    for sentence in chosen:
+        click.echo(sentence)
+    click.echo(
+        f"{language}: {len(split.train):,} train, {len(split.development):,} development, {len(split.test):,} test; "
+        f"{split.num_duplicates:,} repeated sentences left out",
+        err=True,
+    )
+
+
+@corpus.command("import")
+@corpus_options
+@click.option(
+    "--to", "destination", type=click.Path(path_type=Path), required=True, help="Folder to make; must not exist."
+)
+def import_(corpus_name: str, languages: str | None, script: str | None, destination: Path) -> None:
+    """Turn any corpus into a folder of <code>.txt files with a manifest.
+
+    \b
+    Examples:
+      protoglot corpus import --corpus eld --script Latin --to latin-sentences
+      protoglot corpus import --corpus christos:bible-corpus --to bibles
+    """
+    from protoglot.corpus.importing import import_corpus
+
+    opened = open_selected(corpus_name, languages, script)
+    with progress_over(len(opened.languages()), "importing") as step:
+        number = import_corpus(opened, destination, on_language=step)
+    click.echo(f"{destination}: {number} languages. Look at it: protoglot corpus stats --corpus {destination}")
+
+
+def _list_kinds() -> None:
+    from rich.table import Table
+
+    from protoglot.corpus.opening import INSTALLED, ON_DISK
+
+    table = Table(title="Corpora", title_justify="left", box=None, pad_edge=False)
+    table.add_column("--corpus", style="bold", no_wrap=True)
+    table.add_column("what it reads")
+    for name, text in INSTALLED.items():
+        table.add_row(name, text)
+    for kind, text in ON_DISK.items():
+        table.add_row(f"{kind}:PATH", text)
+    table.add_row("PATH", "any of these three, recognised by its files")
+    screen = console()
+    screen.print(table)
+    screen.print("\nLanguages of one of them: protoglot corpus list --corpus eld")
+
+
+def _record_row(record: LanguageRecord) -> Row:
+    return {
+        "code": record.code,
+        "iso639_3": record.iso639_3,
+        "language": record.name,
+        "family": record.family,
+        "licence": record.licence,
+        "source": record.source,
+    }
+
+
+def _statistics_row(opened: Corpus, record: LanguageRecord) -> Row:
+    from protoglot.corpus.measuring import measure
+
+    measured = measure(opened, record.code)
+    return {
+        "code": record.code,
+        "iso639_3": record.iso639_3,
+        "language": record.name,
+        "family": record.family,
+        "sentences": measured.num_sentences,
+        "repeated_sentences": measured.num_duplicates,
+        "characters": measured.num_characters,
+        "distinct_characters": measured.num_distinct_characters,
+        "script_shares": {script: round(share, 4) for script, share in measured.script_shares.items()},
+        "most_frequent": measured.most_frequent(_MOST_FREQUENT),
+        "typology_observed": _observed_share(record.iso639_3),
+        "licence": record.licence,
+        "source": record.source,
+    }
+
+
+def _observed_share(iso639_3: str) -> float | None:
+    """Share of a language's typological features that are observed; ``None`` if the database does not know it."""
+    from protoglot.typology import Typology
+
+    typology = Typology.installed()
+    if not typology.knows(iso639_3):
+        return None
+    return round(float(typology.observed(iso639_3).mean()), 4)
+
+
+def _print_statistics(name: str, rows: list[Row]) -> None:
+    from rich.table import Table
+
+    num_sentences = sum(int(str(row["sentences"])) for row in rows)
+    num_characters = sum(int(str(row["characters"])) for row in rows)
+    table = Table(
+        title=f"{name}: {len(rows)} languages, {num_sentences:,} sentences, {num_characters:,} characters",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    table.add_column("code", style="bold", no_wrap=True)
+    table.add_column("language", max_width=20, overflow="fold")
+    for heading in ("sentences", "repeated", "characters", "distinct"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("script", no_wrap=True)
+    table.add_column("most frequent", no_wrap=True)
+    table.add_column("typology", justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            str(row["code"]),
+            str(row["language"]),
+            f"{row['sentences']:,}",
+            f"{row['repeated_sentences']:,}",
+            f"{row['characters']:,}",
+            f"{row['distinct_characters']:,}",
+            _main_script(row["script_shares"]),
+            str(row["most_frequent"]),
+            "none" if row["typology_observed"] is None else f"{row['typology_observed']:.0%}",
+        )
+    console().print(table)
+
+
+def _main_script(shares: object) -> str:
+    if not isinstance(shares, dict) or not shares:
+        return "none"
+    script, share = next(iter(shares.items()))
+    return script if share >= 0.995 else f"{script} {share:.0%}"
+
+
+def _print_rows(rows: list[Row], form: str, *, title: str) -> None:
+    if form != "table":
+        click.echo(to_csv(rows) if form == "csv" else to_json(rows), nl=False)
+        return
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for heading in rows[0]:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    console().print(table)
