@@ -35,3 +35,7 @@ class SplitError(ProtoglotError):
 
 class VocabularyError(ProtoglotError):
     """A saved vocabulary that is damaged, or an id outside it."""
+
+
+class ConfigError(ProtoglotError):
+    """A setting that is unknown or out of range."""

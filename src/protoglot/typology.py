@@ -6,8 +6,8 @@ takes seconds and needs a module that setuptools has dropped. The 245 features a
 
 import csv
 import difflib
+import importlib.metadata
 import importlib.resources
-import importlib.util
 import io
 import json
 import math
@@ -24,19 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protoglot.errors import TextError, TypologyError
-from protoglot.languages import (
-    codes_by_name,
-    from_bibliographic,
-    from_two_letters,
-    is_current,
-    language_name,
-    relatives,
-    retired_language,
-)
+from protoglot.languages import described_name, readings, substitutes
 from protoglot.storage import write_atomically
 from protoglot.text import read_lines
 
-type_of_damage = (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile, zlib.error)
+_DAMAGE = (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile, zlib.error)
 
 PREDICTIONS = "feature_predictions.npz"
 SOURCES = "features.npz"
@@ -173,11 +165,13 @@ class Typology:
         Raises:
             TypologyError: if URIEL does not have the code; the message names the nearest ones.
         """
-        return self._values[self._row(code)].copy()
+        values: Values = self._values[self._row(code)]
+        return values.copy()
 
     def observed(self, code: str) -> Mask:
         """Which of the values are stated by at least one source; URIEL imputed the others. Shape (K,)."""
-        return self._observed[self._row(code)].copy()
+        observed: Mask = self._observed[self._row(code)]
+        return observed.copy()
 
     def coverage(self, code: str) -> dict[Level, float]:
         """Share of observed values in each level."""
@@ -189,12 +183,11 @@ class Typology:
 
     def mean(self, among: Iterable[str] | None = None) -> Values:
         """Mean of each feature over the languages given, or over all of URIEL. Shape (K,)."""
-        if among is None:
-            return self._values.mean(axis=0, dtype=np.float64).astype(np.float32)
-        rows = [self._row(code) for code in sorted(set(among))]
+        rows = range(len(self.languages)) if among is None else [self._row(code) for code in sorted(set(among))]
         if not rows:
             raise TypologyError("mean of the features over no language; wanted at least one")
-        return self._values[rows].mean(axis=0, dtype=np.float64).astype(np.float32)
+        mean: Values = self._values[rows].mean(axis=0, dtype=np.float64).astype(np.float32)
+        return mean
 
     def nearest(
         self,
@@ -203,6 +196,7 @@ class Typology:
         *,
         within: Iterable[str] | None = None,
         level: Level | None = None,
+        min_observed: float = 0.0,
     ) -> list[Neighbour]:
         """The languages most like one, nearest first; at equal distance in the order of their codes.
 
@@ -218,16 +212,23 @@ class Typology:
                 not among them, but languages with identical features are (``usp`` and ``cak``, for one pair).
             within: codes to choose from; all of URIEL if not given.
             level: the only level to compare.
+            min_observed: least share of observed values among those compared. A language that URIEL imputes
+                from its neighbours is like them by construction: without this, the nearest to French is
+                French Sign Language, with an inventory of vowels.
 
         Raises:
-            TypologyError: for an unknown code, or a profile without a value to compare.
+            TypologyError: for an unknown code, a profile without a value to compare, or a share outside 0 to 1.
         """
+        if not 0 <= min_observed <= 1:
+            raise TypologyError(f"least share of observed values is {min_observed}; wanted a number from 0 to 1")
         profile = self._profile(language)
         codes = sorted(set(self.languages if within is None else within) - {language})
-        rows = [self._row(code) for code in codes]
         compared = features_of(level) & ~profile.filled
         if not compared.any():
             raise TypologyError(f"{profile.label}: no value among its {level} features; wanted at least one")
+        if min_observed > 0:
+            codes = [code for code in codes if self.observed(code)[compared].mean() >= min_observed]
+        rows = [self._row(code) for code in codes]
         gaps = np.abs(self._values[rows][:, compared] - profile.values[compared])
         distances = gaps.mean(axis=1, dtype=np.float64)
         nearest = np.argsort(distances, kind="stable")[:number]
@@ -252,12 +253,6 @@ class Typology:
             for position in np.flatnonzero(differ).tolist()
         ]
 
-    def name(self, code: str) -> str:
-        """English name of a language, or its code where ISO 639 has none."""
-        if retired := retired_language(code):
-            return f"{retired.name} (retired code)"
-        return language_name(code) or code
-
     def resolve(self, text: str) -> str:
         """Code of the one language that the user can mean: a code of three or two letters, or a name.
 
@@ -268,31 +263,12 @@ class Typology:
         Raises:
             TypologyError: if URIEL has no such language, or several; the message names the nearest.
         """
-        text = " ".join(text.split())
-        by_code = self._resolve_code(text.lower())
-        if by_code is not None and text.islower():
-            return by_code
-        readings = sorted({*self._resolve_name(text), *([by_code] if by_code else [])})
-        if len(readings) == 1:
-            return readings[0]
-        if readings:
-            raise TypologyError(f"{text!r} may be {self._list(readings)}; wanted one language, best by its code")
+        found = readings(text, self._rows.keys())
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise TypologyError(f"{text!r} may be {_list(found)}; wanted one language, best by its code")
         raise TypologyError(self._describe_unknown(text))
-
-    def _resolve_code(self, code: str) -> str | None:
-        better = from_two_letters(code) if len(code) == 2 else from_bibliographic(code)
-        if better is not None and self.knows(better):
-            return better
-        return code if self.knows(code) else None
-
-    def _resolve_name(self, text: str) -> set[str]:
-        """Codes that bear a name; failing that, codes whose name has a qualifier after it ("Greek, ...")."""
-        wanted, names = text.casefold(), codes_by_name()
-        found = set(names.get(wanted, ()))
-        if not found and wanted:
-            qualified = (f"{wanted} (", f"{wanted}, ")
-            found = {code for name, codes in names.items() if name.startswith(qualified) for code in codes}
-        return {code for code in found if self.knows(code)}
 
     def _row(self, code: str) -> int:
         if code not in self._rows:
@@ -302,60 +278,42 @@ class Typology:
     def _profile(self, language: str | Profile) -> Profile:
         return language if isinstance(language, Profile) else self.profile(language)
 
-    def _list(self, codes: Sequence[str]) -> str:
-        shown = ", ".join(f"{code} ({self.name(code)})" for code in codes[:_MAX_HINTS])
-        return shown + (f" or {len(codes) - _MAX_HINTS} others" if len(codes) > _MAX_HINTS else "")
-
     def _describe_unknown(self, text: str) -> str:
         """Message about a language that URIEL does not have: what it is, and what may be used instead."""
-        code = text.lower()
-        name = language_name(code) if is_current(code) else None
-        subject = f"{code} ({name})" if name else repr(text)
-        if retired := retired_language(code):
-            subject, near = f"{code} ({retired.name}, a retired code)", list(retired.successors)
-        elif name:
-            near = [*relatives(code), *self._predecessors(code)]
-        else:
-            near = [reading for reading in (self._resolve_code(code),) if reading]
-        near = [other for other in near if self.knows(other)]
-        if not near:
-            near = self._spelt_like(name or text)
-        hint = f"nearest: {self._list(near)}" if near else "wanted a code of ISO 639-3 or an English name"
+        near = substitutes(text, self._rows.keys())
+        name = described_name(text.lower())
+        subject = f"{text.lower()} ({name})" if name else repr(text)
+        hint = f"nearest: {_list(near)}" if near else "wanted a code of ISO 639-3 or an English name"
         return f"URIEL has no language {subject}; {hint}"
 
-    def _predecessors(self, code: str) -> list[str]:
-        """Retired codes, still in URIEL, of which ISO 639-3 has made this one."""
-        retired = ((other, retired_language(other)) for other in self.languages)
-        return [other for other, record in retired if record and code in record.successors]
 
-    def _spelt_like(self, text: str) -> list[str]:
-        names = {name: codes for name, codes in codes_by_name().items() if any(map(self.knows, codes))}
-        near = [
-            code for name in difflib.get_close_matches(text.casefold(), names, n=3) for code in sorted(names[name])
-        ]
-        if len(text) == 3:
-            near += difflib.get_close_matches(text.lower(), self.languages, n=3)
-        return list(dict.fromkeys(code for code in near if self.knows(code)))
+def _list(codes: Sequence[str]) -> str:
+    """Codes with their names, as many as fit a message."""
+    shown = ", ".join(f"{code} ({described_name(code) or 'no name'})" for code in codes[:_MAX_HINTS])
+    return shown + (f" or {len(codes) - _MAX_HINTS} others" if len(codes) > _MAX_HINTS else "")
 
 
 @lru_cache(maxsize=1)
 def _installed() -> Typology:
-    found = importlib.util.find_spec("lang2vec")
-    if found is None or not found.submodule_search_locations:
-        raise TypologyError(f"package lang2vec: not installed; {_WANTED_DATA}")
-    return Typology(Path(found.submodule_search_locations[0]) / "data")
+    # Not by find_spec: lang2vec also installs a script bin/lang2vec.py, and bin/ comes first on the path of the
+    # command protoglot, so that the script would be found instead of the package.
+    try:
+        package = importlib.metadata.distribution("lang2vec")
+    except importlib.metadata.PackageNotFoundError as error:
+        raise TypologyError(f"package lang2vec: not installed; {_WANTED_DATA}") from error
+    return Typology(Path(str(package.locate_file("lang2vec/data"))))
 
 
 def _read_predictions(path: Path) -> tuple[tuple[str, ...], Values]:
     """Codes of the languages, and their values for the 245 features, observed or imputed (N, K)."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             languages = tuple(str(code) for code in archive["langs"])
             columns = _columns([str(name) for name in archive["feats"]])
             values = np.ascontiguousarray(archive["data"][:, columns, 0], dtype=np.float32)  # (N, K)
         if len(values) != len(languages) or not ((values >= 0) & (values <= 1)).all():
             raise ValueError("values missing or outside 0 to 1")
-    except type_of_damage as error:
+    except _DAMAGE as error:
         raise TypologyError(f"{path}: cannot be read as URIEL ({error}); {_WANTED_DATA}") from error
     values.setflags(write=False)
     return languages, values
@@ -368,7 +326,7 @@ def _read_observed(path: Path, languages: tuple[str, ...]) -> Mask:
     few languages at a time, and only one bit of every ten values is kept.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             columns = _columns([str(name) for name in archive["feats"]])
             if tuple(str(code) for code in archive["langs"]) != languages:
                 raise ValueError(f"not the languages of {PREDICTIONS}")
@@ -379,11 +337,11 @@ def _read_observed(path: Path, languages: tuple[str, ...]) -> Mask:
             chunks = []
             while data := stream.read(_LANGUAGES_A_CHUNK * rows * kind.itemsize):
                 sources = np.frombuffer(data, kind).reshape(-1, *shape[1:])  # (n, 289, 10)
-                chunks.append((sources >= 0).any(axis=2)[:, columns])
+                chunks.append(np.any(sources >= 0, axis=2)[:, columns])
         observed = np.concatenate(chunks)
         if len(observed) != len(languages):
             raise ValueError(f"{len(observed):,} rows for {len(languages):,} languages")
-    except type_of_damage as error:
+    except _DAMAGE as error:
         raise TypologyError(f"{path}: cannot be read as URIEL ({error}); {_WANTED_DATA}") from error
     observed.setflags(write=False)
     return observed
@@ -495,5 +453,5 @@ def _read_origin(place: str, cell: str) -> Origin:
 def _describe_unknown_feature(feature: str) -> str:
     if feature.upper() in _feature_lists()["dropped"]:
         return f"feature {feature} of URIEL is not one of the 245; wanted a file without it"
-    near = difflib.get_close_matches(feature.upper(), feature_names(), n=2)
+    near = difflib.get_close_matches(feature.upper(), feature_names(), n=3)
     return f"no feature {feature!r}; " + (f"nearest: {', '.join(near)}" if near else "wanted one as in S_SVO,1")

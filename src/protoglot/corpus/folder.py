@@ -1,17 +1,16 @@
 """A folder of plain text: ``<code>.txt``, one sentence a line, with an optional ``manifest.csv``."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 from protoglot.corpus.interface import LanguageRecord
 from protoglot.corpus.records import find_record
+from protoglot.corpus.tables import read_table
 from protoglot.errors import CorpusError
 from protoglot.languages import language_name
-from protoglot.text import read_lines, read_sentences
+from protoglot.text import read_sentences
 
 MANIFEST = "manifest.csv"
-_MAX_MANIFEST_FIELD = 10_000
 
 
 class FolderCorpus:
@@ -33,6 +32,9 @@ class FolderCorpus:
         }
         if not self._files:
             raise CorpusError(f"{path}: no .txt file; wanted one <code>.txt per language")
+        for code in self._files:
+            if not code.isprintable():  # line breaks, or bytes that are not UTF-8: no table could show it
+                raise CorpusError(f"{path}: file {f'{code}.txt'!a}; wanted a name in printable characters")
         self._records = self._make_records()
 
     @property
@@ -74,19 +76,11 @@ def read_manifest(path: Path) -> dict[str, dict[str, str]]:
     Raises:
         CorpusError: if it has no column ``code``, a row without one, or the same code twice.
     """
-    lines = (line for _, line in read_lines(path, max_characters=_MAX_MANIFEST_FIELD))
-    reader = csv.DictReader(lines, restkey="_extra", restval="")
-    if "code" not in (reader.fieldnames or ()):
-        found = ", ".join(reader.fieldnames or ()) or "nothing"
-        raise CorpusError(f"{path}: columns {found}; wanted a column 'code'")
     rows: dict[str, dict[str, str]] = {}
-    try:
-        for row in reader:
-            code = (row.get("code") or "").strip()
-            if not code or code in rows:
-                found = f"code {code!r} twice" if code else "a row without a code"
-                raise CorpusError(f"{path}: line {reader.line_num}: {found}; wanted one row per language")
-            rows[code] = {key: value.strip() for key, value in row.items() if isinstance(value, str)}
-    except csv.Error as error:
-        raise CorpusError(f"{path}: line {reader.line_num}: {error}; wanted comma-separated values") from error
+    for number, row in read_table(path, columns=("code",)):
+        code = row["code"]
+        if not code or code in rows:
+            found = f"code {code!r} twice" if code else "a row without a code"
+            raise CorpusError(f"{path}: line {number}: {found}; wanted one row per language")
+        rows[code] = row
     return rows

@@ -1,0 +1,150 @@
+"""Models and checkpoints on disk: a directory of safetensors files and one JSON header.
+
+The header names every file with its SHA-256, and carries a SHA-256 of itself: safetensors notices a truncated file,
+but no changed bit. Nothing in an artefact is ever executed.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protoglot.errors import StorageError
+from protoglot.storage import directory_written_whole, sha256_of
+
+HEADER = "header.json"
+_FORMAT = "protoglot-artefact"
+_VERSION = 1
+_MAX_HEADER_BYTES = 64 << 20
+
+Tensors = Mapping[str, NDArray[Any]]
+
+
+def save_artefact(path: Path, *, kind: str, content: Mapping[str, object], tensors: Mapping[str, Tensors]) -> None:
+    """Write an artefact, whole or not at all, replacing one that is there.
+
+    Args:
+        path: directory to make.
+        kind: what it is, such as ``model``; asked for again on loading.
+        content: JSON values.
+        tensors: named arrays by the name of their file, without the ending.
+    """
+    from safetensors.numpy import save_file
+
+    aside = path.with_name(f".{path.name}.new")
+    shutil.rmtree(aside, ignore_errors=True)
+    with directory_written_whole(aside) as folder:
+        files = {}
+        for name, arrays in tensors.items():
+            file = folder / f"{name}.safetensors"
+            save_file({key: np.ascontiguousarray(value) for key, value in arrays.items()}, file)
+            files[file.name] = {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
+        header = {"format": _FORMAT, "version": _VERSION, "kind": kind, "files": files, "content": dict(content)}
+        header["sha256"] = _digest(header)
+        (folder / HEADER).write_text(json.dumps(header, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    _replace_directory(aside, path)
+
+
+def load_artefact(path: Path, *, kind: str) -> tuple[dict[str, Any], dict[str, dict[str, NDArray[Any]]]]:
+    """Read an artefact and check every byte of it.
+
+    Returns:
+        Its content and its tensors by file name without the ending.
+
+    Raises:
+        StorageError: if it is missing, foreign, of another kind, of a newer version, truncated or damaged.
+    """
+    header = read_header(path)
+    if header["kind"] != kind:
+        raise StorageError(f"{path}: a {header['kind']}; wanted a {kind}")
+    tensors = {}
+    for name, facts in sorted(header["files"].items()):
+        file = path / name
+        if file.parent != path or file.suffix != ".safetensors":
+            raise StorageError(f"{path / HEADER}: file name {name!r}; wanted a .safetensors file beside it")
+        tensors[file.stem] = _load_tensors(file, facts)
+    content: dict[str, Any] = header["content"]
+    return content, tensors
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """The header of an artefact, checked against its own digest; tensors are not read.
+
+    Raises:
+        StorageError: as :func:`load_artefact`.
+    """
+    if path.is_file():
+        raise StorageError(f"{path}: a file; wanted a directory with {HEADER} (pickles are never read)")
+    file = path / HEADER
+    try:
+        if file.stat().st_size > _MAX_HEADER_BYTES:
+            raise StorageError(f"{file}: {file.stat().st_size:,} bytes; wanted at most {_MAX_HEADER_BYTES:,}")
+        header = json.loads(file.read_bytes())
+    except FileNotFoundError as error:
+        raise StorageError(f"{path}: no {HEADER} in it; wanted a directory that protoglot wrote") from error
+    except OSError as error:
+        raise StorageError(f"{file}: cannot be read ({error.strerror or error})") from error
+    except (ValueError, RecursionError) as error:
+        raise StorageError(f"{file}: damaged; wanted JSON") from error
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+        raise StorageError(f"{file}: not an artefact of protoglot; wanted format {_FORMAT!r}")
+    if header.get("version") != _VERSION:
+        raise StorageError(
+            f"{file}: version {header.get('version')!r}; this protoglot reads version {_VERSION}: a newer one is needed"
+        )
+    if header.get("sha256") != _digest(header):
+        raise StorageError(f"{file}: damaged: its SHA-256 is not the one it states")
+    if not isinstance(header.get("files"), dict) or not isinstance(header.get("content"), dict):
+        raise StorageError(f"{file}: damaged; wanted the parts 'files' and 'content'")
+    return header
+
+
+def _load_tensors(file: Path, facts: object) -> dict[str, NDArray[Any]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    if not isinstance(facts, dict):
+        raise StorageError(f"{file.parent / HEADER}: damaged; wanted size and SHA-256 of {file.name}")
+    try:
+        size = file.stat().st_size
+        if size != facts.get("bytes"):
+            raise StorageError(f"{file}: {size:,} bytes; wanted {facts.get('bytes')} (truncated or replaced)")
+        if (found := sha256_of(file)) != facts.get("sha256"):
+            raise StorageError(
+                f"{file}: damaged: SHA-256 {found[:12]}...; wanted {str(facts.get('sha256'))[:12]}..."
+            )
+        return load_file(file)
+    except OSError as error:
+        raise StorageError(f"{file}: cannot be read ({error.strerror or error})") from error
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise StorageError(f"{file}: not a safetensors file ({error})") from error
+
+
+def _digest(header: Mapping[str, object]) -> str:
+    """SHA-256 of a header without its own digest, in a form that does not depend on spacing or order."""
+    rest = {key: value for key, value in header.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _replace_directory(new: Path, path: Path) -> None:
+    """Put a finished directory in place of another; a crash in between leaves one of the two under the name.
+
+    POSIX renames a directory over an empty one only, so the old one steps aside first; whoever needs more (a
+    checkpoint that must be there at every moment) gives each its own name and switches a pointer.
+    """
+    try:
+        if path.exists():
+            old = path.with_name(f".{path.name}.old")
+            shutil.rmtree(old, ignore_errors=True)
+            path.rename(old)
+            new.rename(path)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            new.rename(path)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written ({error.strerror or error})") from error

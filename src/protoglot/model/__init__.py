@@ -1,0 +1,1 @@
+"""The character language model: log p(text | weights, typology), in one place only."""
