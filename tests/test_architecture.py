@@ -17,7 +17,10 @@ ROOMS = [
     ["protoglot.storage", "protoglot.text", "protoglot.languages", "protoglot.scripts"],
     ["protoglot.corpus.interface", "protoglot.splits", "protoglot.vocabulary", "protoglot.typology"],
     ["protoglot.corpus"],
-    ["protoglot.folds"],
+    ["protoglot.folds", "protoglot.scores", "protoglot.artefacts", "protoglot.devices"],
+    ["protoglot.batching", "protoglot.model"],
+    ["protoglot.evaluation", "protoglot.trained"],
+    ["protoglot.training"],
     ["protoglot.cli"],
     ["protoglot.__main__"],
 ]

@@ -1,7 +1,7 @@
 """Models and checkpoints on disk: a directory of safetensors files and one JSON header.
 
-The header names every file with its SHA-256, and carries a SHA-256 of itself: safetensors notices a truncated file,
-but no changed bit. Nothing in an artefact is ever executed.
+The header names every file with its SHA-256, and carries a SHA-256 of itself: safetensors notices a truncated
+file, but no changed bit. Nothing in an artefact is ever executed.
 """
 
 import hashlib
@@ -95,7 +95,7 @@ def read_header(path: Path) -> dict[str, Any]:
         raise StorageError(f"{file}: not an artefact of protoglot; wanted format {_FORMAT!r}")
     if header.get("version") != _VERSION:
         raise StorageError(
-            f"{file}: version {header.get('version')!r}; this protoglot reads version {_VERSION}: a newer one is needed"
+            f"{file}: version {header.get('version')!r}; wanted version {_VERSION}, which this protoglot reads"
         )
     if header.get("sha256") != _digest(header):
         raise StorageError(f"{file}: damaged: its SHA-256 is not the one it states")

@@ -1,13 +1,12 @@
 """Running text -> sequences -> batches, for training.
 
 A language's training text is one stream of ids: its sentences in order, each followed by END. An epoch cuts every
-stream into sequences that together hold each character exactly once, and deals them into batches of
-one language and one length. The whole plan is a function of a seed and the number of the epoch.
+stream into sequences that together hold each character exactly once, and deals them into batches of one length.
+The whole plan is a function of a seed and the number of the epoch.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,17 @@ from protoglot.vocabulary import BEGIN, END, Vocabulary
 Stream = NDArray[np.uint16]
 """BEGIN, then every character and END of a text: position n predicts position n + 1."""
 
+_MAX_VOCABULARY = 1 << 16
+
 
 def make_stream(sentences: Iterable[str], vocabulary: Vocabulary) -> Stream:
-    """Ids of a whole text, in two bytes a character."""
-    if len(vocabulary) > np.iinfo(np.uint16).max:
-        raise ConfigError(f"vocabulary of {len(vocabulary):,} ids; wanted at most {np.iinfo(np.uint16).max:,}")
+    """Ids of a whole text, in two bytes a character.
+
+    Raises:
+        ConfigError: if the vocabulary is too large for that.
+    """
+    if len(vocabulary) > _MAX_VOCABULARY:
+        raise ConfigError(f"vocabulary of {len(vocabulary):,} ids; wanted at most {_MAX_VOCABULARY:,}")
     end = np.array([END], dtype=np.uint16)
     pieces: list[Stream] = [np.array([BEGIN], dtype=np.uint16)]
     for sentence in sentences:
@@ -36,7 +41,10 @@ class BatchingConfig:
     """How sequences are cut and dealt (§5)."""
 
     batch_size: int = 128
-    """Sequences in a mini-batch, all of one language."""
+    """Sequences in a mini-batch."""
+
+    mixed: bool = False
+    """Whether a mini-batch mixes languages. Departs: the paper's batches are of one language each."""
 
     mean_length: float = 125.0
     """Mean of the normal distribution of lengths, in characters."""
@@ -53,33 +61,42 @@ class BatchingConfig:
             raise ConfigError(f"batching.length_deviation: {self.length_deviation}; wanted a number from 0")
 
 
-class Batch(NamedTuple):
-    """Where the sequences of a mini-batch are: positions in the stream of one language."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Where the sequences of a mini-batch are."""
 
-    language: str
-    starts: NDArray[np.int64]  # (B,)
-    length: int  # T
+    languages: tuple[str, ...]
+    """Language of each sequence, or one for all of them."""
+
+    starts: NDArray[np.int64]
+    """(B,): positions in the streams; the sequence is what follows."""
+
+    length: int
+    """Characters in each sequence, T."""
 
     @property
     def num_characters(self) -> int:
         """Characters to predict."""
         return len(self.starts) * self.length
 
-    def ids(self, stream: Stream) -> NDArray[np.int64]:
+    def ids(self, streams: Mapping[str, Stream]) -> NDArray[np.int64]:
         """The sequences and, before each, the character it begins after: (T + 1, B)."""
         offsets = np.arange(self.length + 1, dtype=np.int64)[:, None]
-        ids: NDArray[np.int64] = stream[offsets + self.starts].astype(np.int64)
-        return ids
+        if len(self.languages) == 1:
+            ids: NDArray[np.int64] = streams[self.languages[0]][offsets + self.starts].astype(np.int64)
+            return ids
+        columns = [
+            streams[language][start : start + self.length + 1]
+            for language, start in zip(self.languages, self.starts, strict=True)
+        ]
+        return np.stack(columns, axis=1).astype(np.int64)
 
 
 def plan_epoch(lengths: Mapping[str, int], config: BatchingConfig, *, seed: int, epoch: int) -> list[Batch]:
     """Deal all characters of all languages into batches, in random order.
 
-    For each batch of a language a length is drawn; the text is cut into consecutive sequences whose batches are in
-    random order, so that the sequences of one batch come from all over the text. What does not fill
-    a last batch makes a smaller one, and the very last characters one of a single sequence: nothing is dropped.
-
     A uniformly random order of all batches draws, at each step, a language in proportion to its remaining text.
+    What does not fill a batch makes a smaller one: nothing is dropped.
 
     Args:
         lengths: characters to predict in each language's stream.
@@ -88,17 +105,26 @@ def plan_epoch(lengths: Mapping[str, int], config: BatchingConfig, *, seed: int,
         epoch: number of the epoch, from 0.
     """
     generator = np.random.default_rng([seed, epoch])
-    batches = []
-    for language in sorted(lengths):
-        batches.extend(_cut(language, lengths[language], config, generator))
-    order = generator.permutation(len(batches))
-    return [batches[index] for index in order]
+    if config.mixed:
+        batches = _deal_mixed(lengths, config, generator)
+    else:
+        batches = [
+            batch
+            for language in sorted(lengths)
+            for batch in _deal_one_language(language, lengths[language], config, generator)
+        ]
+    return [batches[index] for index in generator.permutation(len(batches))]
 
 
-def _cut(
+def stream_lengths(streams: Mapping[str, Stream]) -> dict[str, int]:
+    """Characters to predict in each stream: all but the BEGIN it starts with."""
+    return {language: len(stream) - 1 for language, stream in streams.items()}
+
+
+def _deal_one_language(
     language: str, num_characters: int, config: BatchingConfig, generator: np.random.Generator
 ) -> list[Batch]:
-    """Cut one stream into sequences and deal them into batches."""
+    """Batches of one language: a length is drawn for each batch, and its sequences come from all over the text."""
     sizes: list[tuple[int, int]] = []  # (sequences, length) of each batch
     rest = num_characters
     while rest > 0:
@@ -109,16 +135,47 @@ def _cut(
         rest -= size * length
     labels = np.repeat(np.arange(len(sizes)), [size for size, _ in sizes])
     generator.shuffle(labels)
-    sequence_lengths = np.array([length for _, length in sizes], dtype=np.int64)[labels]
-    starts = np.cumsum(sequence_lengths) - sequence_lengths
-    return [Batch(language, starts[labels == label], length) for label, (_, length) in enumerate(sizes)]
+    starts = _starts(np.array([length for _, length in sizes], dtype=np.int64)[labels])
+    return [Batch((language,), starts[labels == label], length) for label, (_, length) in enumerate(sizes)]
 
 
-def stream_lengths(streams: Mapping[str, Stream]) -> dict[str, int]:
-    """Characters to predict in each stream: all but the BEGIN it starts with."""
-    return {language: len(stream) - 1 for language, stream in streams.items()}
+def _deal_mixed(lengths: Mapping[str, int], config: BatchingConfig, generator: np.random.Generator) -> list[Batch]:
+    """Batches of many languages: a length is drawn for each sequence, and sequences of one length meet."""
+    names = sorted(lengths)
+    owners, starts, sizes = [], [], []
+    for index, language in enumerate(names):
+        drawn = _sequence_lengths(lengths[language], config, generator)
+        owners.append(np.full(len(drawn), index))
+        starts.append(_starts(drawn))
+        sizes.append(drawn)
+    owner, start, size = (np.concatenate(parts) for parts in (owners, starts, sizes))
+    batches = []
+    for length in np.unique(size):
+        members = generator.permutation(np.flatnonzero(size == length))
+        for first in range(0, len(members), config.batch_size):
+            chosen = members[first : first + config.batch_size]
+            languages = tuple(names[index] for index in owner[chosen])
+            batches.append(Batch(languages, start[chosen], int(length)))
+    return batches
 
 
-def total_characters(batches: Sequence[Batch]) -> int:
-    """Characters to predict in some batches."""
-    return sum(batch.num_characters for batch in batches)
+def _sequence_lengths(
+    num_characters: int, config: BatchingConfig, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Lengths drawn until they cover the text, the last one cut to fit."""
+    shortest = max(config.mean_length - 4 * config.length_deviation, 1)
+    enough = int(num_characters / shortest) + 1
+    drawn = generator.normal(config.mean_length, config.length_deviation, size=enough)
+    lengths = np.maximum(np.rint(drawn), round(shortest)).astype(np.int64)
+    ends = np.cumsum(lengths)
+    number = int(np.searchsorted(ends, num_characters)) + 1 if num_characters else 0
+    kept = lengths[:number]
+    if number:
+        kept[-1] -= ends[number - 1] - num_characters
+    return kept
+
+
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where consecutive pieces of these lengths begin."""
+    starts: NDArray[np.int64] = np.cumsum(lengths) - lengths
+    return starts

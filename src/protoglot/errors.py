@@ -39,3 +39,7 @@ class VocabularyError(ProtoglotError):
 
 class ConfigError(ProtoglotError):
     """A setting that is unknown or out of range."""
+
+
+class TrainingError(ProtoglotError):
+    """A training run that cannot start or go on."""

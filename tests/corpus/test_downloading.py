@@ -3,6 +3,7 @@ import hashlib
 import json
 import random
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,13 @@ def test_a_cut_download_asks_only_for_the_rest(server, tmp_path):
     assert get(server, tmp_path / "file") == SHA256
     assert [request.get("Range") for request in server.requests] == [None, "bytes=100000-", "bytes=150000-"]
     assert server.requests[1]["If-Range"] == '"v1"'
+    assert_whole(tmp_path / "file")
+
+
+def test_cuts_that_bring_something_new_are_not_counted(server, tmp_path):
+    server.reset(CONTENT, cuts=[10_000] * 20)
+    get(server, tmp_path / "file", max_attempts=2)
+    assert len(server.requests) == 21
     assert_whole(tmp_path / "file")
 
 
@@ -217,8 +225,10 @@ def test_an_announced_size_that_is_too_large_is_not_downloaded(server, tmp_path)
 
 def test_a_silent_server_times_out(server, tmp_path):
     server.reset(CONTENT, silent=True, cuts=[10])
+    began = time.monotonic()
     with pytest.raises(DownloadError, match="timed out"):
         get(server, tmp_path / "file", timeout_seconds=0.1, max_attempts=1)
+    assert time.monotonic() - began < 2
     assert (tmp_path / "file.partial").read_bytes() == CONTENT[:10]
 
 

@@ -24,7 +24,8 @@ XML = (
 )
 KEPT = {
     "christos-c": {
-        "metadata.csv": "Filename,ISO_639-3,Language,Family\nEwe-NT.xml,ewe,Ewe,Niger-Congo\nK'iche'-NT.xml,quc,Quiché,Mayan\n",
+        "metadata.csv": "Filename,ISO_639-3,Language,Family\n"
+        "Ewe-NT.xml,ewe,Ewe,Niger-Congo\nK'iche'-NT.xml,quc,Quiché,Mayan\n",
         "LICENSE": "CC0 1.0 Universal",
         "README.md": "# bible-corpus",
         "bibles/Ewe-NT.xml": XML.format(code="ewe"),
@@ -91,6 +92,7 @@ def test_a_fetched_corpus_opens_and_says_where_it_is_from(server, tmp_path, sour
     assert list(corpus.sentences("ewe")) == expected
 
 
+@pytest.mark.corpora
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_original_files_are_kept_as_they_are(server, tmp_path, corpora, source):
     """The originals of the research corpora, packed as GitHub would, and opened after the journey."""

@@ -58,6 +58,7 @@ def test_incomplete_versions_and_those_without_a_file_are_left_out(make):
 
 
 def test_an_index_does_not_lead_out_of_its_folder(make, tmp_path):
+    (tmp_path / "udhr_").mkdir()
     (tmp_path.parent / "secret.xml").write_text("<udhr><para>secret</para></udhr>")
     corpus = make(("eng", "eng", 4), ("/../../secret", "fra", 4), missing=["/../../secret"])
     assert [record.code for record in corpus.languages()] == ["eng"]

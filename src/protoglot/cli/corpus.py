@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 from protoglot.cli.corpus_fetch import fetch
 from protoglot.cli.output import Row, console, format_option, progress_over, to_csv, to_json, write_rows
 from protoglot.corpus.interface import Corpus, LanguageRecord
+
+Command = TypeVar("Command", bound=Callable[..., object])
 
 DEFAULT_CORPUS = "eld"
 _MOST_FREQUENT = 12
@@ -27,7 +30,7 @@ def corpus() -> None:
 corpus.add_command(fetch)
 
 
-def corpus_options(command: Callable[..., None]) -> Callable[..., None]:
+def corpus_options(command: Command) -> Command:
     """Add ``--corpus``, ``--languages`` and ``--script``, which say what text a command reads."""
     for option in (
         click.option("--script", metavar="NAME", help="Only languages in this script, such as Latin."),
@@ -165,8 +168,8 @@ def show(
     for sentence in chosen:
         click.echo(sentence)
     click.echo(
-        f"{language}: {len(split.train):,} train, {len(split.development):,} development, {len(split.test):,} test; "
-        f"{split.num_duplicates:,} repeated sentences left out",
+        f"{language}: {len(split.train):,} train, {len(split.development):,} development, "
+        f"{len(split.test):,} test; {split.num_duplicates:,} repeated sentences left out",
         err=True,
     )
 

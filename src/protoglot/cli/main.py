@@ -16,6 +16,8 @@ from protoglot.errors import ProtoglotError
 COMMANDS = {
     "corpus": ("protoglot.cli.corpus:corpus", "List, measure, show, fetch and import text in many languages."),
     "typology": ("protoglot.cli.typology:typology", "Look at the typological vectors of languages (URIEL)."),
+    "train": ("protoglot.cli.train:train", "Train a language model on many languages."),
+    "evaluate": ("protoglot.cli.evaluate:evaluate", "Bits per character of a model, language by language."),
 }
 
 EXIT_USER_ERROR = 2

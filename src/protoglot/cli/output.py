@@ -94,6 +94,19 @@ def progress_over(total: int, label: str) -> Iterator[Callable[[str], None]]:
         yield step
 
 
+@contextlib.contextmanager
+def progress_of_amount(total: float, label: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on standard error for a known amount; gives a function that takes what was done since."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    screen = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda amount: progress.advance(task, amount)
+
+
 def format_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add ``--format table|csv|json`` to a command."""
     return click.option(

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 from protoglot.errors import CorpusError
 from protoglot.text import read_lines
@@ -26,7 +27,8 @@ def read_table(path: Path, *, columns: Sequence[str]) -> Iterator[tuple[int, dic
     """
     lines = (f"{line}\n" for _, line in read_lines(path, max_characters=_MAX_LINE_CHARACTERS))
     heading = next(lines, "")
-    delimiter, quoting = ("\t", csv.QUOTE_NONE) if "\t" in heading else (",", csv.QUOTE_MINIMAL)
+    delimiter = "\t" if "\t" in heading else ","
+    quoting: Literal[0, 3] = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
     line_number = 1
     try:
         names = csv.reader([heading], delimiter=delimiter, quoting=quoting, strict=True)

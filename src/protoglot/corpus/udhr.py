@@ -118,9 +118,9 @@ def _language_of(version: XmlElement) -> str:
     return safe_code(version.attributes.get("iso639-3", "")) or UNDETERMINED
 
 
-def _preference(version: XmlElement) -> tuple[str, bool, bool, str]:
+def _preference(version: XmlElement) -> tuple[str, bool, str]:
     language, key = _language_of(version), _key(version)
-    return language, key != language, not key.startswith(language), key
+    return language, not key.startswith(language), key
 
 
 def _suffix(version: XmlElement) -> str:

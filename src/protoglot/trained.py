@@ -1,0 +1,167 @@
+"""A model together with all that is needed to use it: vocabulary, languages, typology, provenance."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from protoglot.artefacts import HEADER, load_artefact, save_artefact
+from protoglot.corpus.interface import LanguageRecord
+from protoglot.errors import ConfigError, StorageError
+from protoglot.folds import Fold
+from protoglot.model.config import Conditioning, ModelConfig
+from protoglot.model.network import LanguageModel
+from protoglot.vocabulary import Vocabulary
+
+KIND = "model"
+LATEST = "latest.json"
+"""In a run's directory: which of its checkpoints is the newest."""
+CHECKPOINTS = "checkpoints"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedModel:
+    """What training makes and everything else starts from."""
+
+    model: LanguageModel
+    vocabulary: Vocabulary
+    languages: Mapping[str, LanguageRecord]
+    """All languages of the corpus, by code."""
+
+    features: Mapping[str, NDArray[np.float32]]
+    """Typological vector of each language, (K,); empty for BARE."""
+
+    fold: Fold
+    """Which languages were trained on, watched and held out."""
+
+    provenance: Mapping[str, object] = field(default_factory=dict)
+    """Corpus, settings, budget, versions: how it was made."""
+
+    def features_of(self, language: str) -> Tensor | None:
+        """The typological vector that the model reads for a language; ``None`` for BARE."""
+        if self.model.config.conditioning is Conditioning.BARE:
+            return None
+        if language not in self.features:
+            raise ConfigError(f"{language}: no typological vector in the model; wanted one of its languages")
+        return torch.from_numpy(self.features[language]).to(self.model.embedding)
+
+
+def save_trained(
+    path: Path,
+    trained: TrainedModel,
+    *,
+    state: Mapping[str, object] | None = None,
+    optimizer: Mapping[str, NDArray[Any]] | None = None,
+) -> None:
+    """Write a model, with the state of its training if it is to go on."""
+    with_features = sorted(trained.features)
+    tensors: dict[str, Mapping[str, NDArray[Any]]] = {"weights": weights_as_arrays(trained.model)}
+    if with_features:
+        tensors["typology"] = {"features": np.stack([trained.features[code] for code in with_features])}
+    if optimizer is not None:
+        tensors["optimizer"] = optimizer
+    save_artefact(
+        path,
+        kind=KIND,
+        content={
+            "model": trained.model.config.to_json(),
+            "num_features": trained.model.num_features,
+            "vocabulary": trained.vocabulary.to_json(),
+            "languages": [asdict(record) for record in trained.languages.values()],
+            "languages_with_features": with_features,
+            "fold": asdict(trained.fold),
+            "provenance": dict(trained.provenance),
+            "state": dict(state or {}),
+        },
+        tensors=tensors,
+    )
+
+
+def load_trained(path: Path, *, device: str = "cpu") -> TrainedModel:
+    """Read a model from its directory, or the newest checkpoint from the directory of a run.
+
+    Raises:
+        StorageError: if there is none, or it is damaged.
+    """
+    return load_with_state(path, device=device)[0]
+
+
+def load_with_state(
+    path: Path, *, device: str = "cpu"
+) -> tuple[TrainedModel, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read a model with the state of its training and of its optimiser, which are empty if it was not kept."""
+    path = newest_checkpoint(path) or path
+    content, tensors = load_artefact(path, kind=KIND)
+    name = str(path / HEADER)
+    try:
+        config = ModelConfig.from_json(content["model"], name=name)
+        vocabulary = Vocabulary.from_json(content["vocabulary"], name=name)
+        records = {entry["code"]: LanguageRecord(**entry) for entry in content["languages"]}
+        roles = content["fold"]
+        fold = Fold(
+            name=roles["name"],
+            held_out=tuple(roles["held_out"]),
+            validation=tuple(roles["validation"]),
+            training=tuple(roles["training"]),
+        )
+        model = LanguageModel(config, vocabulary_size=len(vocabulary), num_features=content["num_features"])
+        with_features = content["languages_with_features"]
+        features = dict(zip(with_features, tensors["typology"]["features"], strict=True)) if with_features else {}
+        weights, provenance, state = tensors["weights"], content["provenance"], content["state"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"{name}: not the header of a model ({error!r})") from error
+    load_weights(model, weights, name=str(path / "weights.safetensors"))
+    trained = TrainedModel(
+        model=model.to(device),
+        vocabulary=vocabulary,
+        languages=records,
+        features=features,
+        fold=fold,
+        provenance=provenance,
+    )
+    return trained, state, tensors.get("optimizer", {})
+
+
+def newest_checkpoint(run: Path) -> Path | None:
+    """The newest checkpoint in the directory of a run; ``None`` if the path is not one or has none yet."""
+    pointer = run / LATEST
+    if not pointer.is_file():
+        return None
+    try:
+        name = json.loads(pointer.read_bytes())["checkpoint"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StorageError(f"{pointer}: damaged; wanted the name of a checkpoint") from error
+    if not isinstance(name, str) or Path(name).name != name:
+        raise StorageError(f"{pointer}: checkpoint {name!r}; wanted a name in {CHECKPOINTS}/")
+    return run / CHECKPOINTS / name
+
+
+def weights_as_arrays(model: LanguageModel) -> dict[str, NDArray[Any]]:
+    """The model's weights by name, sharing memory where they are on the CPU."""
+    return {name: weight.detach().cpu().numpy() for name, weight in model.named_parameters()}
+
+
+@torch.no_grad()
+def load_weights(model: LanguageModel, weights: Mapping[str, NDArray[Any]], *, name: str) -> None:
+    """Copy weights into a model, strictly: every name, every shape, the same type.
+
+    Raises:
+        StorageError: if one is missing, surplus, or of another shape or type.
+    """
+    wanted = dict(model.named_parameters())
+    if set(weights) != set(wanted):
+        odd = sorted(set(weights) ^ set(wanted))
+        raise StorageError(f"{name}: weights {', '.join(odd[:3])} missing or surplus; wanted those of its model")
+    for key, parameter in wanted.items():
+        found = torch.from_numpy(weights[key])
+        if found.shape != parameter.shape or not found.is_floating_point():
+            raise StorageError(
+                f"{name}: {key}: {found.dtype} {tuple(found.shape)}; wanted floats {tuple(parameter.shape)}"
+            )
+        parameter.copy_(found)

@@ -1,0 +1,1 @@
+"""Multilingual training: budget, schedule, checkpoints and the loop itself."""

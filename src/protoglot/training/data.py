@@ -1,0 +1,119 @@
+"""The text and typology of one fold, ready for training."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protoglot.batching import Stream, make_stream
+from protoglot.corpus.interface import Corpus, LanguageRecord
+from protoglot.errors import TrainingError
+from protoglot.folds import Fold, FoldText
+from protoglot.splits import split_sentences
+from protoglot.vocabulary import Vocabulary
+
+
+class Inventory(StrEnum):
+    """Whose characters get an id of their own."""
+
+    CORPUS = "corpus"
+    """Those in the training part of every language, held-out ones included: the paper's Σ (§2)."""
+
+    TRAINING = "training"
+    """Those of the training languages; all others are OTHER until a model is adapted to them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingData:
+    """Everything a run reads; no character of a held-out language's text is in it."""
+
+    fold: Fold
+    vocabulary: Vocabulary
+    streams: Mapping[str, Stream]
+    """Training part of each training language."""
+
+    validation: Mapping[str, tuple[str, ...]]
+    """First sentences of the development part of each validation language."""
+
+    languages: Mapping[str, LanguageRecord]
+    """All languages of the corpus, by code."""
+
+    features: Mapping[str, NDArray[np.float32]]
+    """Typological vector of each language; empty where none is asked for."""
+
+    num_features: int
+    """Length of a typological vector."""
+
+
+def read_training_data(
+    corpus: Corpus,
+    fold: Fold,
+    *,
+    inventory: Inventory,
+    with_features: bool,
+    validation_characters: int,
+    on_language: Callable[[str], None] | None = None,
+) -> TrainingData:
+    """Read what a fold may see, one language at a time.
+
+    Raises:
+        TrainingError: if there is no text to train on.
+        TypologyError: if features are asked for and the database lacks a language.
+    """
+    records = {record.code: record for record in corpus.languages()}
+    vocabulary = _read_inventory(corpus, fold, inventory, on_language)
+    text = FoldText(corpus, fold)
+    streams = {}
+    for language, sentences in text.training():
+        if on_language is not None:
+            on_language(language)
+        if sentences:
+            streams[language] = make_stream(sentences, vocabulary)
+    if not streams:
+        raise TrainingError(f"corpus {corpus.name}: no training text in {len(fold.training)} training languages")
+    features: dict[str, NDArray[np.float32]] = {}
+    num_features = 0
+    if with_features:
+        from protoglot.typology import Typology
+
+        typology = Typology.installed()
+        features = {code: typology.vector(record.iso639_3) for code, record in records.items()}
+        num_features = len(next(iter(features.values())))
+    return TrainingData(
+        fold=fold,
+        vocabulary=vocabulary,
+        streams=streams,
+        validation={code: _first(sentences, validation_characters) for code, sentences in text.validation()},
+        languages=records,
+        features=features,
+        num_features=num_features,
+    )
+
+
+def _read_inventory(
+    corpus: Corpus, fold: Fold, inventory: Inventory, on_language: Callable[[str], None] | None
+) -> Vocabulary:
+    languages = fold.training
+    if inventory is Inventory.CORPUS:
+        languages = tuple(record.code for record in corpus.languages())
+    characters: set[str] = set()
+    for language in languages:
+        if on_language is not None:
+            on_language(language)
+        for sentence in split_sentences(corpus.sentences(language)).train:
+            characters.update(sentence)
+    return Vocabulary.of(characters)
+
+
+def _first(sentences: Iterable[str], num_characters: int) -> tuple[str, ...]:
+    """Whole sentences until they hold about so many characters; at least one."""
+    taken: list[str] = []
+    total = 0
+    for sentence in sentences:
+        if taken and total + len(sentence) > num_characters:
+            break
+        taken.append(sentence)
+        total += len(sentence) + 1
+    return tuple(taken)
