@@ -26,9 +26,9 @@ def console() -> "Console":
     """The console on standard output; wide enough for our tables where it is not a terminal."""
     from rich.console import Console
 
-    found = Console(file=sys.stdout, highlight=False)
+    found = Console(file=sys.stdout, highlight=False, markup=False)
     if not found.is_terminal:
-        found = Console(file=sys.stdout, highlight=False, width=max(found.width, MIN_PIPED_WIDTH))
+        found = Console(file=sys.stdout, highlight=False, markup=False, width=max(found.width, MIN_PIPED_WIDTH))
     return found
 
 

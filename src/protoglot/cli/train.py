@@ -129,7 +129,8 @@ def train(
     num_weights = sum(weight.numel() for weight in trained.model.parameters())
     click.echo(
         f"{run}: {ending} after {state['characters'] / 1e6:.2f} M characters "
-        f"in {format_seconds(state['seconds'])}; {num_weights / 1e6:.2f} M weights, {len(trained.fold.training)} languages"
+        f"in {format_seconds(state['seconds'])}; {num_weights / 1e6:.2f} M weights, "
+        f"{len(trained.fold.training)} languages"
     )
     if ending is Ending.INTERRUPTED:
         click.echo("Go on with the same command and --resume.")
