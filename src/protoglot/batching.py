@@ -28,12 +28,14 @@ def make_stream(sentences: Iterable[str], vocabulary: Vocabulary) -> Stream:
     """
     if len(vocabulary) > _MAX_VOCABULARY:
         raise ConfigError(f"vocabulary of {len(vocabulary):,} ids; wanted at most {_MAX_VOCABULARY:,}")
-    end = np.array([END], dtype=np.uint16)
-    pieces: list[Stream] = [np.array([BEGIN], dtype=np.uint16)]
-    for sentence in sentences:
-        pieces.append(vocabulary.encode_to_array(sentence).astype(np.uint16))
-        pieces.append(end)
-    return np.concatenate(pieces)
+    listed = list(sentences)
+    # Sentences are encoded as one text, with room for END after each: many short calls are slow.
+    ids = vocabulary.encode_to_array("".join(f"{sentence}\n" for sentence in listed))
+    stream = np.empty(len(ids) + 1, dtype=np.uint16)
+    stream[0] = BEGIN
+    stream[1:] = ids
+    stream[np.cumsum([len(sentence) + 1 for sentence in listed], dtype=np.int64)] = END
+    return stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,10 +165,10 @@ def _sequence_lengths(
     num_characters: int, config: BatchingConfig, generator: np.random.Generator
 ) -> NDArray[np.int64]:
     """Lengths drawn until they cover the text, the last one cut to fit."""
-    shortest = max(config.mean_length - 4 * config.length_deviation, 1)
-    enough = int(num_characters / shortest) + 1
+    shortest = max(int(config.mean_length - 4 * config.length_deviation), 1)
+    enough = num_characters // shortest + 1
     drawn = generator.normal(config.mean_length, config.length_deviation, size=enough)
-    lengths = np.maximum(np.rint(drawn), round(shortest)).astype(np.int64)
+    lengths = np.maximum(np.rint(drawn), shortest).astype(np.int64)
     ends = np.cumsum(lengths)
     number = int(np.searchsorted(ends, num_characters)) + 1 if num_characters else 0
     kept = lengths[:number]

@@ -12,7 +12,7 @@ from protoglot.corpus.interface import Corpus, LanguageRecord
 from protoglot.errors import TrainingError
 from protoglot.folds import Fold, FoldText
 from protoglot.splits import split_sentences
-from protoglot.vocabulary import Vocabulary
+from protoglot.vocabulary import NUM_SYMBOLS, Vocabulary
 
 
 class Inventory(StrEnum):
@@ -63,14 +63,7 @@ def read_training_data(
         TypologyError: if features are asked for and the database lacks a language.
     """
     records = {record.code: record for record in corpus.languages()}
-    vocabulary = _read_inventory(corpus, fold, inventory, on_language)
-    text = FoldText(corpus, fold)
-    streams = {}
-    for language, sentences in text.training():
-        if on_language is not None:
-            on_language(language)
-        if sentences:
-            streams[language] = make_stream(sentences, vocabulary)
+    vocabulary, streams = _read_streams(corpus, fold, inventory, on_language)
     if not streams:
         raise TrainingError(f"corpus {corpus.name}: no training text in {len(fold.training)} training languages")
     features: dict[str, NDArray[np.float32]] = {}
@@ -85,26 +78,43 @@ def read_training_data(
         fold=fold,
         vocabulary=vocabulary,
         streams=streams,
-        validation={code: _first(sentences, validation_characters) for code, sentences in text.validation()},
+        validation={
+            code: _first(sentences, validation_characters)
+            for code, sentences in FoldText(corpus, fold).validation()
+        },
         languages=records,
         features=features,
         num_features=num_features,
     )
 
 
-def _read_inventory(
+def _read_streams(
     corpus: Corpus, fold: Fold, inventory: Inventory, on_language: Callable[[str], None] | None
-) -> Vocabulary:
-    languages = fold.training
-    if inventory is Inventory.CORPUS:
-        languages = tuple(record.code for record in corpus.languages())
-    characters: set[str] = set()
-    for language in languages:
+) -> tuple[Vocabulary, dict[str, Stream]]:
+    """Vocabulary and training streams in one pass over the text.
+
+    Streams are first written in the ids of a vocabulary that grows from language to language, and translated when
+    all characters are known.
+    """
+    training = dict.fromkeys(fold.training)
+    beside = (record.code for record in corpus.languages() if record.code not in training)
+    growing = Vocabulary(())
+    streams: dict[str, Stream] = {}
+    for language, sentences in FoldText(corpus, fold).training():
         if on_language is not None:
             on_language(language)
-        for sentence in split_sentences(corpus.sentences(language)).train:
-            characters.update(sentence)
-    return Vocabulary.of(characters)
+        growing = growing.extended(sentences)
+        if sentences:
+            streams[language] = make_stream(sentences, growing)
+    if inventory is Inventory.CORPUS:
+        for language in beside:
+            if on_language is not None:
+                on_language(language)
+            growing = growing.extended(split_sentences(corpus.sentences(language)).train)
+    vocabulary = Vocabulary.of(growing.characters)
+    translation = np.arange(len(vocabulary), dtype=np.uint16)  # symbols keep their ids
+    translation[NUM_SYMBOLS:] = vocabulary.encode_to_array("".join(growing.characters))
+    return vocabulary, {language: translation[stream] for language, stream in streams.items()}
 
 
 def _first(sentences: Iterable[str], num_characters: int) -> tuple[str, ...]:

@@ -1,0 +1,199 @@
+"""A whole training step, and scoring, against a bare ``torch.nn.LSTM`` stack of the same widths.
+
+The bare stack does forward and backward on random vectors and nothing else. Ours embeds characters, applies every
+regulariser at the paper's rates, computes the loss over the vocabulary, clips, and updates with Adam. All variants
+take turns within each round, and the median over rounds is compared, so a slow moment hits all of them.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from environment import matmul_gflops, save_result
+from torch import nn
+
+from protoglot.devices import prepare_cpu
+from protoglot.evaluation import CHUNK_LENGTH
+from protoglot.model.config import COMPACT, PAPER, Conditioning
+from protoglot.model.network import LanguageModel
+from protoglot.training.config import COMPACT as COMPACT_TRAINING
+from protoglot.training.loop import dropout_generator, make_optimizer, training_step
+
+VOCABULARY_SIZE = 356
+NUM_FEATURES = 245
+REGULARISED = replace(
+    COMPACT,
+    embedding_dropout=PAPER.embedding_dropout,
+    hidden_dropout=PAPER.hidden_dropout,
+    output_dropout=PAPER.output_dropout,
+    recurrent_dropconnect=PAPER.recurrent_dropconnect,
+)
+
+WANTED = {
+    "bare step": 0.85,
+    "oest step": 0.75,
+    "oest step, mixed languages": 0.75,
+    "bare scoring": 0.8,
+    "oest scoring": 0.8,
+}
+
+
+def main() -> None:
+    """Measure, print and save."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--batch-size", type=int, default=COMPACT_TRAINING.batching.batch_size)
+    parser.add_argument("--length", type=int, default=125)
+    parser.add_argument("--texts", type=int, default=52, help="languages scored side by side")
+    arguments = parser.parse_args()
+    prepare_cpu()
+    peak = matmul_gflops()
+    training = measure(training_variants(arguments.batch_size, arguments.length), arguments.rounds)
+    scoring = measure(scoring_variants(arguments.texts), arguments.rounds)
+    peak = max(peak, matmul_gflops())
+    rates = {
+        **{name: arguments.batch_size * arguments.length / seconds for name, seconds in training.items()},
+        **{name: arguments.texts * CHUNK_LENGTH / seconds for name, seconds in scoring.items()},
+    }
+    rows = []
+    for name, rate in rates.items():
+        stack = (
+            "stack, forward" if "scoring" in name or name == "stack, forward" else "stack, forward and backward"
+        )
+        ratio = rate / rates[stack]
+        rows.append(
+            {
+                "what": name,
+                "characters_per_second": round(rate),
+                "ratio": round(ratio, 3),
+                "wanted": WANTED.get(name),
+            }
+        )
+    weights = sum(weight.numel() for layer in make_stack() for weight in layer.parameters())
+    share = 6 * weights * rates["stack, forward and backward"] / 1e9 / peak
+    step_share = 6 * weights * rates["bare step"] / 1e9 / peak
+    print(f"batch {arguments.batch_size} x {arguments.length}; {arguments.texts} texts scored at once")
+    print(f"{'':28} {'characters/s':>12} {'ratio':>7} {'wanted':>7}")
+    for row in rows:
+        wanted = f">= {row['wanted']}" if row["wanted"] else ""
+        print(f"{row['what']:28} {row['characters_per_second']:12,} {row['ratio']:7.3f} {wanted:>7}")
+    print(
+        f"float32 matmul peak {peak:.0f} GFLOPS; LSTM arithmetic is {share:.0%} of it in the stack, "
+        f"{step_share:.0%} in the BARE step"
+    )
+    path = save_result(
+        "training",
+        {
+            "batch_size": arguments.batch_size,
+            "length": arguments.length,
+            "texts": arguments.texts,
+            "rows": rows,
+            "matmul_gflops": round(peak, 1),
+            "stack_share_of_peak": round(share, 3),
+            "step_share_of_peak": round(step_share, 3),
+        },
+    )
+    print(f"saved {path}")
+
+
+def measure(variants: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Median seconds of each variant; they take turns."""
+    times: dict[str, list[float]] = {name: [] for name in variants}
+    for number in range(rounds + 1):
+        for name, run in variants.items():
+            start = time.perf_counter()
+            run()
+            if number:  # the first round warms up
+                times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def make_stack() -> list[nn.LSTM]:
+    """The bare layers."""
+    sizes = [COMPACT.embedding_size] + [COMPACT.hidden_size] * (COMPACT.num_layers - 1)
+    return [nn.LSTM(size, COMPACT.hidden_size) for size in sizes]
+
+
+def training_variants(batch_size: int, length: int) -> dict[str, Callable[[], object]]:
+    """Forward and backward of the stack, and whole steps of ours."""
+    stack = make_stack()
+    vectors = torch.randn(length, batch_size, COMPACT.embedding_size)
+    ids = torch.randint(1, VOCABULARY_SIZE, (length + 1, batch_size))
+    one, rows = torch.rand(NUM_FEATURES), torch.rand(batch_size, NUM_FEATURES)
+
+    def bare_stack() -> None:
+        flow = vectors
+        for layer in stack:
+            flow, _ = layer(flow)
+            layer.zero_grad()
+        flow.sum().backward()
+
+    return {
+        "stack, forward and backward": bare_stack,
+        "bare step": make_step(Conditioning.BARE, ids, None),
+        "oest step": make_step(Conditioning.OEST, ids, one),
+        "oest step, mixed languages": make_step(Conditioning.OEST, ids, rows),
+    }
+
+
+def make_step(
+    conditioning: Conditioning, ids: torch.Tensor, features: torch.Tensor | None
+) -> Callable[[], object]:
+    """One whole training step."""
+    model = make_model(conditioning)
+    optimizer = make_optimizer(model, COMPACT_TRAINING, num_characters=10**7)
+    return lambda: training_step(
+        model,
+        optimizer,
+        ids,
+        features,
+        rate=1e-4,
+        weights=torch.ones(ids.shape[1]),
+        max_gradient_norm=1.0,
+        generator=dropout_generator(model, seed=0, step=0),
+        name="benchmark",
+    )
+
+
+def scoring_variants(num_texts: int) -> dict[str, Callable[[], object]]:
+    """Forward of the stack, and scoring with state carried over."""
+    stack = make_stack()
+    vectors = torch.randn(CHUNK_LENGTH, num_texts, COMPACT.embedding_size)
+    ids = torch.randint(1, VOCABULARY_SIZE, (CHUNK_LENGTH + 1, num_texts))
+
+    @torch.no_grad()
+    def forward() -> None:
+        flow = vectors
+        for layer in stack:
+            flow, _ = layer(flow)
+
+    variants: dict[str, Callable[[], object]] = {"stack, forward": forward}
+    for conditioning in (Conditioning.BARE, Conditioning.OEST):
+        model = make_model(conditioning)
+        features = None if conditioning is Conditioning.BARE else torch.rand(num_texts, NUM_FEATURES)
+        variants[f"{conditioning} scoring"] = make_scoring(model, ids, features)
+    return variants
+
+
+def make_scoring(model: LanguageModel, ids: torch.Tensor, features: torch.Tensor | None) -> Callable[[], object]:
+    """Scoring of one chunk of every text."""
+    state = model.initial_state(ids.shape[1])
+
+    @torch.no_grad()
+    def score() -> object:
+        return model.nats(ids[:-1], ids[1:], features, state)[0].double().sum()
+
+    return score
+
+
+def make_model(conditioning: Conditioning) -> LanguageModel:
+    """A compact model with all regularisers."""
+    config = replace(REGULARISED, conditioning=conditioning)
+    return LanguageModel(config, vocabulary_size=VOCABULARY_SIZE, num_features=NUM_FEATURES)
+
+
+if __name__ == "__main__":
+    main()
