@@ -19,7 +19,7 @@ ROOMS = [
     ["protoglot.corpus"],
     ["protoglot.folds", "protoglot.scores", "protoglot.artefacts", "protoglot.devices"],
     ["protoglot.batching", "protoglot.model"],
-    ["protoglot.evaluation", "protoglot.trained"],
+    ["protoglot.evaluation", "protoglot.trained", "protoglot.prior.fisher"],
     ["protoglot.training"],
     ["protoglot.cli"],
     ["protoglot.__main__"],

@@ -1,0 +1,1 @@
+"""Gaussians over the weights of a language model."""

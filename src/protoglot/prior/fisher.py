@@ -1,0 +1,221 @@
+r"""The diagonal of the observed Fisher information, exactly and in batches.
+
+Eq. (hes_loglik):
+:math:`\mathbf{f} = \sum_{\ell} \sum_{x \in D_\ell} \frac{1}{|T| |D_\ell|} [\nabla \log p(x \mid w)]^2`:
+the square is of the gradient of *one sequence*. Automatic differentiation of a batch gives the sum of its gradients,
+whose square is another thing. But the sequences of a batch do not interact: one backward pass gives, for every layer
+and step, the gradient :math:`d_t` with respect to the gates of each sequence, and the gradient of a sequence with
+respect to a weight matrix is the product over time of its :math:`d_t` and the layer's input. One batched product
+gives all of them, at the cost of the ordinary weight gradient.
+
+So the pass is written out here by hand. Letters as in :mod:`protoglot.model.network`.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from protoglot.model.config import Conditioning
+from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, LayerWeights
+
+Squares = dict[str, Tensor]
+"""By the name of a weight: a sum of squared gradients of its shape."""
+
+
+@dataclass(slots=True)
+class _LayerTrace:
+    """What one layer's forward pass leaves for its backward pass."""
+
+    below: Tensor  # (T, B, D) input
+    gates: Tensor  # (T, B, 4H) after their non-linearities: i, f, g, o
+    cells: Tensor  # (T + 1, B, H)
+    squashed: Tensor  # (T, B, H) tanh of the cells
+    hiddens: Tensor  # (T + 1, B, H)
+
+
+@torch.no_grad()
+def sum_squared_gradients(
+    model: LanguageModel, ids: Tensor, features: Tensor | None, *, sequences_at_once: int = 16
+) -> Squares:
+    """Sum over sequences of the squared gradient of each one's log-likelihood; dropout is off.
+
+    Args:
+        model: left as it was.
+        ids: sequences of one language with the character before each, (T + 1, B).
+        features: typological vector of the language, (K,), or ``None`` for BARE.
+        sequences_at_once: bounds memory: so many copies of the largest weight matrix are held.
+
+    Returns:
+        One sum for every weight of the model.
+    """
+    total = {name: torch.zeros_like(weight) for name, weight in model.named_parameters()}
+    for first in range(0, ids.shape[1], sequences_at_once):
+        _Pass(model, features, total).add(ids[:, first : first + sequences_at_once])
+    return total
+
+
+class _Pass:
+    """One forward and backward pass over a few sequences, adding to the sums."""
+
+    def __init__(self, model: LanguageModel, features: Tensor | None, total: Squares) -> None:
+        self.model, self.total = model, total
+        self.hidden = model.config.hidden_size
+        self.stack, self.beside = model.layer_weights(features)
+        self.features = features
+        self.encoded = (
+            None if features is None or not model.config.conditioning_size else model.encode_features(features)
+        )
+
+    def add(self, ids: Tensor) -> None:
+        model, config = self.model, self.model.config
+        inputs, targets = ids[:-1], ids[1:]  # (T, B)
+        scale = math.sqrt(config.embedding_size)
+        flow = F.embedding(inputs, model.embedding) * scale  # (T, B, E)
+        traces = []
+        for layer, weights in enumerate(self.stack):
+            trace = _run_forward(flow, weights)
+            traces.append(trace)
+            out = trace.hiddens[1:]
+            flow = out + flow if config.residual and layer > 0 else out
+        vectors = F.linear(flow, model.projection[:, : self.hidden])  # (T, B, E)
+        if self.beside is not None:
+            vectors = vectors + self.beside
+        outgoing = model.logits(vectors).softmax(dim=-1)  # (T, B, V - 1)
+        outgoing.scatter_add_(
+            2, (targets - NUM_UNPREDICTED).unsqueeze(2), -torch.ones_like(outgoing[:, :, :1])
+        )  # gradient of the nats with respect to the logits
+
+        self.total["output_bias"][NUM_UNPREDICTED:] += outgoing.sum(0).square().sum(0)
+        per_sequence = _products(outgoing, vectors)  # (B, V - 1, E): through the softmax
+        to_vectors = outgoing @ model.embedding[NUM_UNPREDICTED:]  # (T, B, E)
+        self.total["projection"][:, : self.hidden] += _products(to_vectors, flow).square_().sum(0)
+        to_encoded = self._add_projection_of_features(to_vectors)
+
+        gradient = to_vectors @ model.projection[:, : self.hidden]  # (T, B, H)
+        for layer in reversed(range(config.num_layers)):
+            to_gates = _run_backward(gradient, traces[layer], self.stack[layer].recurrent)  # (T, B, 4H)
+            to_encoded = _add(to_encoded, self._add_layer(layer, to_gates, traces[layer]))
+            below = to_gates @ self.stack[layer].input
+            gradient = below + gradient if config.residual and layer > 0 else below
+        if to_encoded is not None:
+            self._add_encoder(to_encoded)
+
+        # The embedding is read and predicted with: its gradient has two parts, to be added before squaring.
+        embedding = F.pad(per_sequence, (0, 0, NUM_UNPREDICTED, 0))  # (B, V, E)
+        rows = inputs.t() + model.vocabulary_size * torch.arange(ids.shape[1], device=ids.device).unsqueeze(1)
+        embedding.view(-1, config.embedding_size).index_add_(
+            0, rows.flatten(), (gradient * scale).transpose(0, 1).flatten(0, 1)
+        )
+        self.total["embedding"] += embedding.square_().sum(0)
+
+    def _add_projection_of_features(self, to_vectors: Tensor) -> Tensor | None:
+        """OEST: the columns of the projection that meet f(t); returns the gradient of f(t), (B, r)."""
+        if self.model.config.conditioning is not Conditioning.OEST:
+            return None
+        assert self.encoded is not None
+        summed = to_vectors.sum(0)  # (B, E)
+        self.total["projection"][:, self.hidden :] += torch.outer(summed.square().sum(0), self.encoded.square())
+        return summed @ self.model.projection[:, self.hidden :]
+
+    def _add_layer(self, layer: int, to_gates: Tensor, trace: _LayerTrace) -> Tensor | None:
+        """Add a layer's weights; returns its part of the gradient of f(t), (B, r), if there is conditioning."""
+        hidden, total = self.hidden, self.total
+        names = {part: f"layers.{part}_{layer}" for part in ("input", "recurrent", "bias")}
+        summed = to_gates.sum(0)  # (B, 4H)
+        if self.model.config.conditioning is Conditioning.PLAT:
+            return self._add_generated(layer, names, to_gates, trace)
+        width = trace.below.shape[2]
+        total[names["bias"]] += summed.square().sum(0)
+        total[names["input"]][:, :width] += _products(to_gates, trace.below).square_().sum(0)
+        total[names["recurrent"]][:, :hidden] += _products(to_gates, trace.hiddens[:-1]).square_().sum(0)
+        if self.model.config.conditioning is Conditioning.BARE:
+            return None
+        assert self.encoded is not None
+        outer = torch.outer(summed.square().sum(0), self.encoded.square())  # (4H, r)
+        columns = self.model.layers[f"recurrent_{layer}"][:, hidden:]
+        total[names["recurrent"]][:, hidden:] += outer
+        if layer > 0:
+            total[names["input"]][:, hidden:] += outer
+            columns = columns + self.model.layers[f"input_{layer}"][:, hidden:]
+        to_encoded: Tensor = summed @ columns
+        return to_encoded
+
+    def _add_generated(self, layer: int, names: dict[str, str], to_gates: Tensor, trace: _LayerTrace) -> Tensor:
+        """PLAT: the gradient of W in w = W f(t) is that of w times f(t)."""
+        assert self.encoded is not None
+        to_encoded = to_gates.new_zeros(to_gates.shape[1], len(self.encoded))
+        gradients = {
+            "input": _products(to_gates, trace.below),
+            "recurrent": _products(to_gates, trace.hiddens[:-1]),
+            "bias": to_gates.sum(0),
+        }
+        for part, gradient in gradients.items():
+            to_encoded += gradient.flatten(1) @ self.model.layers[f"{part}_{layer}"].flatten(0, -2)
+            self.total[names[part]] += gradient.square_().sum(0).unsqueeze(-1) * self.encoded.square()
+        return to_encoded
+
+    def _add_encoder(self, to_encoded: Tensor) -> None:
+        """The encoder W t + b under its ReLU."""
+        assert self.encoded is not None
+        assert self.features is not None
+        through = (to_encoded * (self.encoded > 0)).square().sum(0)  # (r,)
+        self.total["encoder_bias"] += through
+        self.total["encoder_weight"] += torch.outer(through, self.features.square())
+
+
+def _products(left: Tensor, right: Tensor) -> Tensor:
+    """For each sequence the product over time: (T, B, M), (T, B, N) -> (B, M, N)."""
+    return torch.bmm(left.permute(1, 2, 0), right.transpose(0, 1))
+
+
+def _add(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    return second if first is None else first if second is None else first + second
+
+
+def _run_forward(below: Tensor, weights: LayerWeights) -> _LayerTrace:
+    """The layer step by step from a zero state, keeping what the backward pass needs."""
+    num_steps, num_sequences, _ = below.shape
+    hidden = weights.recurrent.shape[1]
+    gates = F.linear(below, weights.input, weights.bias)  # (T, B, 4H), turned into gates in place
+    cells = gates.new_zeros(num_steps + 1, num_sequences, hidden)
+    hiddens = gates.new_zeros(num_steps + 1, num_sequences, hidden)
+    squashed = gates.new_empty(num_steps, num_sequences, hidden)
+    transposed = weights.recurrent.t().contiguous()
+    for step in range(num_steps):
+        gate = gates[step]
+        gate.addmm_(hiddens[step], transposed)
+        gate[:, : 2 * hidden].sigmoid_()
+        gate[:, 2 * hidden : 3 * hidden].tanh_()
+        gate[:, 3 * hidden :].sigmoid_()
+        take, keep, new, out = gate.chunk(4, dim=1)
+        torch.mul(keep, cells[step], out=cells[step + 1]).addcmul_(take, new)
+        torch.tanh(cells[step + 1], out=squashed[step])
+        torch.mul(out, squashed[step], out=hiddens[step + 1])
+    return _LayerTrace(below, gates, cells, squashed, hiddens)
+
+
+def _run_backward(gradient: Tensor, trace: _LayerTrace, recurrent: Tensor) -> Tensor:
+    """From the gradient with respect to the outputs, (T, B, H), to that with respect to the gates, (T, B, 4H)."""
+    hidden = recurrent.shape[1]
+    take, keep, new, out = trace.gates.chunk(4, dim=2)
+    # What multiplies the cell's gradient (i, f, g) or the output's (o), for all steps at once.
+    factors = torch.empty_like(trace.gates)
+    torch.mul(new * take, 1 - take, out=factors[..., :hidden])
+    torch.mul(trace.cells[:-1] * keep, 1 - keep, out=factors[..., hidden : 2 * hidden])
+    torch.mul(take, 1 - new.square(), out=factors[..., 2 * hidden : 3 * hidden])
+    torch.mul(trace.squashed * out, 1 - out, out=factors[..., 3 * hidden :])
+    to_cell = out * (1 - trace.squashed.square())
+    later_hidden = torch.zeros_like(trace.cells[0])
+    later_cell = torch.zeros_like(trace.cells[0])
+    for step in reversed(range(len(gradient))):
+        at_hidden = later_hidden.add_(gradient[step])
+        at_cell = later_cell.addcmul_(at_hidden, to_cell[step])
+        gate = factors[step]
+        gate[:, : 3 * hidden].view(-1, 3, hidden).mul_(at_cell.unsqueeze(1))
+        gate[:, 3 * hidden :].mul_(at_hidden)
+        later_hidden = gate @ recurrent
+        later_cell = at_cell.mul_(keep[step])
+    return factors
