@@ -6,6 +6,7 @@ file, but no changed bit. Nothing in an artefact is ever executed.
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protoglot.errors import StorageError
-from protoglot.storage import directory_written_whole, sha256_of
+from protoglot.storage import directory_written_whole, sha256_of, sync_directory
 
 HEADER = "header.json"
 _FORMAT = "protoglot-artefact"
@@ -33,20 +34,26 @@ def save_artefact(path: Path, *, kind: str, content: Mapping[str, object], tenso
         kind: what it is, such as ``model``; asked for again on loading.
         content: JSON values.
         tensors: named arrays by the name of their file, without the ending.
+
+    Raises:
+        StorageError: if it cannot be written, or if anything but an artefact or an empty directory is there.
     """
     from safetensors.numpy import save_file
 
+    _refuse_to_replace_others(path)
     aside = path.with_name(f".{path.name}.new")
     shutil.rmtree(aside, ignore_errors=True)
     with directory_written_whole(aside) as folder:
         files = {}
         for name, arrays in tensors.items():
             file = folder / f"{name}.safetensors"
-            save_file({key: np.ascontiguousarray(value) for key, value in arrays.items()}, file)
+            # Not ascontiguousarray, which makes a vector of a scalar.
+            save_file({key: np.asarray(value, order="C") for key, value in arrays.items()}, file)
             files[file.name] = {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
         header = {"format": _FORMAT, "version": _VERSION, "kind": kind, "files": files, "content": dict(content)}
         header["sha256"] = _digest(header)
-        (folder / HEADER).write_text(json.dumps(header, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        # ASCII: a path in the content may hold lone surrogates, which UTF-8 has no form for.
+        (folder / HEADER).write_text(json.dumps(header, indent=1) + "\n", encoding="ascii")
     _replace_directory(aside, path)
 
 
@@ -65,7 +72,7 @@ def load_artefact(path: Path, *, kind: str) -> tuple[dict[str, Any], dict[str, d
     tensors = {}
     for name, facts in sorted(header["files"].items()):
         file = path / name
-        if file.parent != path or file.suffix != ".safetensors":
+        if file.name != name or file.suffix != ".safetensors" or not name.isprintable():
             raise StorageError(f"{path / HEADER}: file name {name!r}; wanted a .safetensors file beside it")
         tensors[file.stem] = _load_tensors(file, facts)
     content: dict[str, Any] = header["content"]
@@ -99,8 +106,9 @@ def read_header(path: Path) -> dict[str, Any]:
         )
     if header.get("sha256") != _digest(header):
         raise StorageError(f"{file}: damaged: its SHA-256 is not the one it states")
-    if not isinstance(header.get("files"), dict) or not isinstance(header.get("content"), dict):
-        raise StorageError(f"{file}: damaged; wanted the parts 'files' and 'content'")
+    parts = {"kind": str, "files": dict, "content": dict}
+    if not all(isinstance(header.get(part), type_) for part, type_ in parts.items()):
+        raise StorageError(f"{file}: damaged; wanted the parts {', '.join(parts)}")
     return header
 
 
@@ -131,20 +139,32 @@ def _digest(header: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _replace_directory(new: Path, path: Path) -> None:
-    """Put a finished directory in place of another; a crash in between leaves one of the two under the name.
+def _refuse_to_replace_others(path: Path) -> None:
+    """Only artefacts make way for artefacts: nobody's other files are lost to a mistyped path."""
+    if path.name in ("", ".."):
+        raise StorageError(f"{str(path)!r}: has no name of its own; wanted the path of a directory")
+    try:
+        free = not os.path.lexists(path) or (path / HEADER).is_file() or not any(path.iterdir())
+    except OSError:  # neither a directory nor absent
+        free = False
+    if not free:
+        raise StorageError(f"{path}: exists already; wanted a new directory, or an artefact to replace")
 
-    POSIX renames a directory over an empty one only, so the old one steps aside first; whoever needs more (a
-    checkpoint that must be there at every moment) gives each its own name and switches a pointer.
+
+def _replace_directory(new: Path, path: Path) -> None:
+    """Put a finished directory in place of another.
+
+    POSIX renames a directory over an empty one only, so the old one steps aside first: a crash in between leaves
+    nothing under the name, and both beside it. Whoever needs more (a checkpoint that must be there at every moment)
+    gives each its own name and switches a pointer.
     """
+    old = path.with_name(f".{path.name}.old")
     try:
         if path.exists():
-            old = path.with_name(f".{path.name}.old")
             shutil.rmtree(old, ignore_errors=True)
             path.rename(old)
-            new.rename(path)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            new.rename(path)
+        new.rename(path)
+        sync_directory(path.parent)
     except OSError as error:
         raise StorageError(f"{path}: cannot be written ({error.strerror or error})") from error
+    shutil.rmtree(old, ignore_errors=True)

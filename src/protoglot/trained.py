@@ -13,7 +13,7 @@ from torch import Tensor
 
 from protoglot.artefacts import HEADER, load_artefact, save_artefact
 from protoglot.corpus.interface import LanguageRecord
-from protoglot.errors import ConfigError, StorageError
+from protoglot.errors import ConfigError, StorageError, VocabularyError
 from protoglot.folds import Fold
 from protoglot.model.config import Conditioning, ModelConfig
 from protoglot.model.network import LanguageModel
@@ -23,6 +23,7 @@ KIND = "model"
 LATEST = "latest.json"
 """In a run's directory: which of its checkpoints is the newest."""
 CHECKPOINTS = "checkpoints"
+WEIGHTS = "weights.safetensors"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,13 +111,19 @@ def load_with_state(
             validation=tuple(roles["validation"]),
             training=tuple(roles["training"]),
         )
-        model = LanguageModel(config, vocabulary_size=len(vocabulary), num_features=content["num_features"])
-        with_features = content["languages_with_features"]
-        features = dict(zip(with_features, tensors["typology"]["features"], strict=True)) if with_features else {}
-        weights, provenance, state = tensors["weights"], content["provenance"], content["state"]
+        with torch.device("meta"):  # no memory and no initial weights before the sizes are known to be right
+            model = LanguageModel(config, vocabulary_size=len(vocabulary), num_features=content["num_features"])
+        features = _features_by_language(content["languages_with_features"], tensors, model.num_features)
+        weights, provenance, state = tensors["weights"], dict(content["provenance"]), dict(content["state"])
     except (KeyError, TypeError, ValueError) as error:
         raise StorageError(f"{name}: not the header of a model ({error!r})") from error
-    load_weights(model, weights, name=str(path / "weights.safetensors"))
+    except (ConfigError, VocabularyError) as error:  # both name the file
+        raise StorageError(str(error)) from error
+    except RuntimeError as error:  # sizes that no tensor can have
+        raise StorageError(f"{name}: not the header of a model ({str(error).splitlines()[0]})") from error
+    check_weights(model, weights, name=str(path / WEIGHTS))
+    model = model.to_empty(device="cpu")
+    load_weights(model, weights, name=str(path / WEIGHTS))
     trained = TrainedModel(
         model=model.to(device),
         vocabulary=vocabulary,
@@ -137,7 +144,7 @@ def newest_checkpoint(run: Path) -> Path | None:
         name = json.loads(pointer.read_bytes())["checkpoint"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StorageError(f"{pointer}: damaged; wanted the name of a checkpoint") from error
-    if not isinstance(name, str) or Path(name).name != name:
+    if not isinstance(name, str) or Path(name).name != name or name in ("", "..") or not name.isprintable():
         raise StorageError(f"{pointer}: checkpoint {name!r}; wanted a name in {CHECKPOINTS}/")
     return run / CHECKPOINTS / name
 
@@ -152,7 +159,18 @@ def load_weights(model: LanguageModel, weights: Mapping[str, NDArray[Any]], *, n
     """Copy weights into a model, strictly: every name, every shape, the same type.
 
     Raises:
-        StorageError: if one is missing, surplus, or of another shape or type.
+        StorageError: if one is missing, surplus, or of another shape or type; the model is then as before.
+    """
+    check_weights(model, weights, name=name)
+    for key, parameter in model.named_parameters():
+        parameter.copy_(torch.from_numpy(weights[key]))
+
+
+def check_weights(model: LanguageModel, weights: Mapping[str, NDArray[Any]], *, name: str) -> None:
+    """Compare names, shapes and types of weights with those of a model.
+
+    Raises:
+        StorageError: at the first that differs; ``name`` says where they were found.
     """
     wanted = dict(model.named_parameters())
     if set(weights) != set(wanted):
@@ -160,8 +178,22 @@ def load_weights(model: LanguageModel, weights: Mapping[str, NDArray[Any]], *, n
         raise StorageError(f"{name}: weights {', '.join(odd[:3])} missing or surplus; wanted those of its model")
     for key, parameter in wanted.items():
         found = torch.from_numpy(weights[key])
-        if found.shape != parameter.shape or not found.is_floating_point():
+        if found.shape != parameter.shape or found.dtype != parameter.dtype:
             raise StorageError(
-                f"{name}: {key}: {found.dtype} {tuple(found.shape)}; wanted floats {tuple(parameter.shape)}"
+                f"{name}: {key}: {found.dtype} {tuple(found.shape)}; "
+                f"wanted {parameter.dtype} {tuple(parameter.shape)}"
             )
-        parameter.copy_(found)
+
+
+def _features_by_language(
+    languages: list[str], tensors: Mapping[str, Mapping[str, NDArray[Any]]], num_features: int
+) -> dict[str, NDArray[np.float32]]:
+    """Rows of the matrix of typological features; a ``ValueError`` if it is not what the header promises."""
+    if not isinstance(languages, list):
+        raise TypeError(f"languages_with_features: {languages!r}")
+    if not languages:
+        return {}
+    matrix = tensors["typology"]["features"]
+    if matrix.shape != (len(languages), num_features) or matrix.dtype != np.float32:
+        raise ValueError(f"typology: {matrix.dtype} {matrix.shape}; wanted float32 {(len(languages), num_features)}")
+    return dict(zip(languages, matrix, strict=True))

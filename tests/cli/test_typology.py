@@ -145,7 +145,7 @@ def test_nearest_warns_of_imputed_neighbours(typology):
     assert "3 of these are imputed throughout; --min-observed 0.5" in out
     _, out, _ = typology("nearest", "fra", "--number", "3", "--min-observed", "0.5")
     assert "imputed throughout" not in out
-    assert "bre    Breton" in out
+    assert "bre   Breton" in out
 
 
 def test_compare_formats(typology):

@@ -1,20 +1,28 @@
 """``protoglot corpus``: list, stats, show, fetch, import."""
 
-from collections.abc import Callable
+import shlex
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
 from protoglot.cli.corpus_fetch import fetch
-from protoglot.cli.output import Row, console, format_option, progress_over, to_csv, to_json, write_rows
+from protoglot.cli.output import (
+    Command,
+    Row,
+    format_option,
+    make_table,
+    out_option,
+    print_rows,
+    print_table,
+    progress_over,
+    write_rows,
+)
 from protoglot.corpus.interface import Corpus, LanguageRecord
-
-Command = TypeVar("Command", bound=Callable[..., object])
 
 DEFAULT_CORPUS = "eld"
 _MOST_FREQUENT = 12
+_MOST_FREQUENT_SHOWN = 6  # in a table
 
 
 @click.group()
@@ -55,7 +63,10 @@ def open_selected(corpus_name: str, languages: str | None, script: str | None) -
 
     opened = open_corpus(corpus_name)
     if languages is not None:
-        opened = select_languages(opened, [code.strip() for code in languages.split(",") if code.strip()])
+        codes = [code.strip() for code in languages.split(",") if code.strip()]
+        if not codes:
+            raise click.UsageError(f"--languages {languages!r}; wanted codes joined by commas, as in eus,fra")
+        opened = select_languages(opened, codes)
     if script is not None:
         opened = select_script(opened, script)
     return opened
@@ -82,20 +93,25 @@ def list_languages(
         return
     records = open_selected(corpus_name, languages, script).languages()
     rows = [_record_row(record) for record in records]
-    _print_rows(rows, form, title=f"{corpus_name}: {len(rows)} languages")
+    if form != "table":
+        print_rows(rows, form)
+        return
+    table = make_table(*rows[0], whole=("code", "iso639_3"))
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    print_table(f"{corpus_name}: {_counted(len(rows), 'language')}", table)
 
 
 @corpus.command()
 @corpus_options
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write the rows: FILE.csv or FILE.json."
-)
+@out_option
 @format_option
 def stats(corpus_name: str, languages: str | None, script: str | None, out: Path | None, form: str) -> None:
     """Measure each language: sentences, characters, scripts, typological coverage.
 
-    "distinct" counts different characters; "repeated" counts sentences that stand in the text before;
-    "typology" is the share of the 245 typological features that are observed, the rest being imputed.
+    "distinct" counts different characters; "repeated", shown where there are some, counts sentences that stand in
+    the text before; "common" are the most frequent characters; "typology" is the share of the 245 typological
+    features that are observed, the rest being imputed.
 
     \b
     Examples:
@@ -112,7 +128,7 @@ def stats(corpus_name: str, languages: str | None, script: str | None, out: Path
     if out is not None:
         write_rows(out, rows)
     if form != "table":
-        click.echo(to_csv(rows) if form == "csv" else to_json(rows), nl=False)
+        print_rows(rows, form)
         return
     _print_statistics(opened.name, rows)
 
@@ -164,7 +180,7 @@ def show(
     if sample:
         chosen = few_shot_sample(split.train, number, language=language, seed=seed)
     else:
-        chosen = {"train": split.train, "development": split.development, "test": split.test}[part][:number]
+        chosen = split.part(part)[:number]  # type: ignore[arg-type]  # a choice of --part, not "all"
     for sentence in chosen:
         click.echo(sentence)
     click.echo(
@@ -192,25 +208,20 @@ def import_(corpus_name: str, languages: str | None, script: str | None, destina
     opened = open_selected(corpus_name, languages, script)
     with progress_over(len(opened.languages()), "importing") as step:
         number = import_corpus(opened, destination, on_language=step)
-    click.echo(f"{destination}: {number} languages. Look at it: protoglot corpus stats --corpus {destination}")
+    click.echo(f"{destination}: {_counted(number, 'language')}")
+    click.echo(f"Next: protoglot corpus stats --corpus {shlex.quote(str(destination))}")
 
 
 def _list_kinds() -> None:
-    from rich.table import Table
-
     from protoglot.corpus.opening import INSTALLED, ON_DISK
 
-    table = Table(title="Corpora", title_justify="left", box=None, pad_edge=False)
-    table.add_column("--corpus", style="bold", no_wrap=True)
-    table.add_column("what it reads")
+    table = make_table("--corpus", "what it reads", whole=("--corpus",))
     for name, text in INSTALLED.items():
         table.add_row(name, text)
     for kind, text in ON_DISK.items():
         table.add_row(f"{kind}:PATH", text)
     table.add_row("PATH", "any of these three, recognised by its files")
-    screen = console()
-    screen.print(table)
-    screen.print("\nLanguages of one of them: protoglot corpus list --corpus eld")
+    print_table("Corpora", table, "Languages of one of them: protoglot corpus list --corpus eld")
 
 
 def _record_row(record: LanguageRecord) -> Row:
@@ -256,36 +267,34 @@ def _observed_share(iso639_3: str) -> float | None:
 
 
 def _print_statistics(name: str, rows: list[Row]) -> None:
-    from rich.table import Table
-
     num_sentences = sum(int(str(row["sentences"])) for row in rows)
     num_characters = sum(int(str(row["characters"])) for row in rows)
-    table = Table(
-        title=f"{name}: {len(rows)} languages, {num_sentences:,} sentences, {num_characters:,} characters",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
+    # A column of noughts is left out, which lets the others fit a screen of 80 columns.
+    with_repeated = any(row["repeated_sentences"] for row in rows)
+    counts = ("sentences", *(("repeated",) if with_repeated else ()), "characters", "distinct")
+    table = make_table(
+        *("code", "language", *counts, "script", "common", "typology"),
+        numeric=(*counts, "typology"),
+        whole=("code", "script", "common"),
     )
-    table.add_column("code", style="bold", no_wrap=True)
-    table.add_column("language", max_width=20, overflow="fold")
-    for heading in ("sentences", "repeated", "characters", "distinct"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("script", no_wrap=True)
-    table.add_column("most frequent", no_wrap=True)
-    table.add_column("typology", justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             str(row["code"]),
             str(row["language"]),
             f"{row['sentences']:,}",
-            f"{row['repeated_sentences']:,}",
+            *([f"{row['repeated_sentences']:,}"] if with_repeated else []),
             f"{row['characters']:,}",
             f"{row['distinct_characters']:,}",
             _main_script(row["script_shares"]),
-            str(row["most_frequent"]),
+            str(row["most_frequent"])[:_MOST_FREQUENT_SHOWN],
             "none" if row["typology_observed"] is None else f"{row['typology_observed']:.0%}",
         )
-    console().print(table)
+    languages, sentences = _counted(len(rows), "language"), _counted(num_sentences, "sentence")
+    print_table(f"{name}: {languages}, {sentences}, {num_characters:,} characters", table)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _main_script(shares: object) -> str:
@@ -293,17 +302,3 @@ def _main_script(shares: object) -> str:
         return "none"
     script, share = next(iter(shares.items()))
     return script if share >= 0.995 else f"{script} {share:.0%}"
-
-
-def _print_rows(rows: list[Row], form: str, *, title: str) -> None:
-    if form != "table":
-        click.echo(to_csv(rows) if form == "csv" else to_json(rows), nl=False)
-        return
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for heading in rows[0]:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
-    console().print(table)

@@ -5,14 +5,16 @@ from pathlib import Path
 
 import click
 
+from protoglot.cli.computing import computing_options, prepare
 from protoglot.cli.corpus import corpus_options, open_selected
 from protoglot.cli.output import (
     Row,
-    console,
     format_option,
+    make_table,
+    out_option,
+    print_rows,
+    print_table,
     progress_of_amount,
-    to_csv,
-    to_json,
     write_rows,
 )
 
@@ -33,11 +35,8 @@ from protoglot.cli.output import (
     show_default=True,
     help="Which languages, by their role in training.",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Also write the rows: FILE.csv or FILE.json."
-)
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
-@click.option("--threads", type=click.IntRange(1), help="CPU threads [default: all cores].")
+@out_option
+@computing_options
 @format_option
 def evaluate(
     model_path: Path,
@@ -61,7 +60,6 @@ def evaluate(
       protoglot evaluate runs/bare2 --corpus ~/bible77
       protoglot evaluate runs/bare2 --corpus ~/bible77 --roles held_out --out zero-shot.csv
     """
-    from protoglot.devices import choose_device, prepare_cpu
     from protoglot.evaluation import evaluate as evaluate_texts
     from protoglot.evaluation import make_scored_text
     from protoglot.splits import split_sentences
@@ -72,8 +70,7 @@ def evaluate(
     for role in wanted:
         if role not in known:
             raise click.UsageError(f"role {role!r}; wanted some of {', '.join(known)}")
-    chosen = choose_device(device)
-    prepare_cpu(threads)
+    chosen = prepare(device, threads)
     trained = load_trained(model_path, device=chosen)
     opened = open_selected(corpus_name, languages, script)
     present = {record.code for record in opened.languages()}
@@ -110,20 +107,14 @@ def evaluate(
     if out is not None:
         write_rows(out, rows)
     if form != "table":
-        click.echo(to_csv(rows) if form == "csv" else to_json(rows), nl=False)
+        print_rows(rows, form)
         return
     _print_scores(rows, f"{model_path} on {part} text of {opened.name}", seconds)
 
 
 def _print_scores(rows: list[Row], title: str, seconds: float) -> None:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("code", style="bold", no_wrap=True)
-    table.add_column("language", overflow="fold")
-    table.add_column("role")
-    for heading in ("bits/character", "characters", "unknown"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    counts = ("bits/character", "characters", "unknown")
+    table = make_table("code", "language", "role", *counts, numeric=counts, whole=("code",))
     for row in rows:
         table.add_row(
             str(row["code"]),
@@ -133,11 +124,11 @@ def _print_scores(rows: list[Row], title: str, seconds: float) -> None:
             f"{row['characters']:,}",
             f"{row['unknown_characters']:,}",
         )
-    screen = console()
-    screen.print(table)
+    closing = []
     for role in dict.fromkeys(str(row["role"]) for row in rows):
         values = [float(str(row["bits_per_character"])) for row in rows if row["role"] == role]
         mean = sum(values) / len(values)
-        screen.print(f"mean over {len(values)} {role.replace('_', ' ')} languages: {mean:.3f} bits/character")
+        closing.append(f"mean over {len(values)} {role.replace('_', ' ')} languages: {mean:.3f} bits/character")
     total = sum(int(str(row["characters"])) for row in rows)
-    screen.print(f"{total:,} characters in {seconds:.1f} s ({total / max(seconds, 1e-9):,.0f} characters/s)")
+    closing.append(f"{total:,} characters in {seconds:.1f} s ({total / max(seconds, 1e-9):,.0f} characters/s)")
+    print_table(title, table, "\n".join(closing))

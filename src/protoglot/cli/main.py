@@ -1,6 +1,8 @@
 """The command ``protoglot``: finds the subcommand, and turns the user's errors into one line."""
 
+import errno
 import importlib
+import io
 import os
 import signal
 import sys
@@ -61,6 +63,9 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A letter that the terminal's encoding lacks is shown by its number: no reason to stop.
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(run(arguments))
 
 
@@ -80,11 +85,21 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _complain("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output (head, less) has gone: not an error. Python would complain once more when
-        # it flushes stdout at exit, so give it somewhere to flush to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output (head, less) has gone: not an error.
+        _leave_stdout()
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        # Errors about files have become a ProtoglotError by now; a full disk behind stdout has not.
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        _leave_stdout()
+        return _complain(f"standard output: cannot be written ({error.strerror})")
     return status if isinstance(status, int) else 0
+
+
+def _leave_stdout() -> None:
+    """Python would complain once more when it flushes stdout at exit, so give it somewhere to flush to."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> int:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from protoglot.cli.computing import computing_options, prepare
 from protoglot.cli.corpus import corpus_options, open_selected
 from protoglot.cli.main import EXIT_INTERRUPTED
 
@@ -48,8 +49,7 @@ from protoglot.cli.main import EXIT_INTERRUPTED
     "--out", "run", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory of the run."
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in --out.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
-@click.option("--threads", type=click.IntRange(1), help="CPU threads [default: all cores].")
+@computing_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--tensorboard", is_flag=True, help="Also write TensorBoard logs (extra protoglot[tensorboard]).")
 def train(
@@ -85,7 +85,6 @@ def train(
     from dataclasses import replace
 
     from protoglot.cli.stopping import stop_on_signals
-    from protoglot.devices import choose_device, prepare_cpu
     from protoglot.model.config import PRESETS, Conditioning
     from protoglot.training.budget import Budget
     from protoglot.training.config import PRESETS as TRAINING_PRESETS
@@ -103,8 +102,7 @@ def train(
     if conditioning == "plat" and settings.batching.mixed:
         # A hyper-network makes weights of its own for each language, so batches cannot mix languages.
         settings = replace(settings, batching=replace(settings.batching, mixed=False))
-    chosen = choose_device(device)
-    prepare_cpu(threads)
+    chosen = prepare(device, threads)
     opened = open_selected(corpus_name, languages, script)
     plan = RunPlan(
         model=replace(PRESETS[preset], conditioning=Conditioning(conditioning)),

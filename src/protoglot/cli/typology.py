@@ -1,15 +1,15 @@
 """``protoglot typology``: look at languages as URIEL, or the user, describes them."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from protoglot.cli.output import Command, format_option, make_table, print_rows, print_table, to_json
 
+if TYPE_CHECKING:
     from protoglot.typology import Mask, Profile, Typology
 
 # Spelt out here, since importing protoglot.typology for them would slow down --help; a test compares.
@@ -20,17 +20,11 @@ _LANGUAGE = (
 )
 
 
-def _level_option(command: Callable[..., None]) -> Callable[..., None]:
+def _level_option(command: Command) -> Command:
     return click.option("--level", type=click.Choice(LEVELS), help="Only this level of features.")(command)
 
 
-def _format_option(*formats: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    return click.option(
-        "--format", "form", type=click.Choice(formats), default=formats[0], show_default=True, help="How to print."
-    )
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group()
 def typology() -> None:
     """Look at the 245 typological features of languages (URIEL).
 
@@ -47,11 +41,16 @@ def typology() -> None:
     type=click.Choice(["observed", "imputed", "present"]),
     help="Only observed values, only imputed ones, or only features that the language has (0.5 or more).",
 )
-@_format_option("table", "csv", "json")
+@format_option
 def show(language: str, level: str | None, only: str | None, form: str) -> None:
     """Show the features of a language.
 
     The output of --format csv can be edited and given to any command in place of a language.
+
+    \b
+    Examples:
+      protoglot typology show eus --level phonology
+      protoglot typology show basque --format csv > mine.csv
     """
     from protoglot.typology import Level, features_of, profile_as_csv
 
@@ -66,7 +65,7 @@ def show(language: str, level: str | None, only: str | None, form: str) -> None:
     if form == "csv":
         click.echo(profile_as_csv(profile, chosen), nl=False)
     elif form == "json":
-        _print_json(_as_record(profile) | {"features": _feature_records(profile, chosen)})
+        _print_record(_as_record(profile) | {"features": _feature_records(profile, chosen)})
     else:
         _print_features(profile, chosen)
 
@@ -85,7 +84,7 @@ def show(language: str, level: str | None, only: str | None, form: str) -> None:
     show_default=True,
     help="Leave out languages of which a smaller share of values is observed.",
 )
-@_format_option("table", "csv", "json")
+@format_option
 def nearest(
     language: str, number: int, among: str | None, level: str | None, min_observed: float, form: str
 ) -> None:
@@ -93,6 +92,11 @@ def nearest(
 
     The distance is the share of features in which two languages differ (the mean absolute difference of their
     values).
+
+    \b
+    Examples:
+      protoglot typology nearest quc --number 5 --min-observed 0.5
+      protoglot typology nearest mine.csv --among eld
     """
     from protoglot.languages import described_name
     from protoglot.typology import Level, Typology, features_of
@@ -115,9 +119,9 @@ def nearest(
         for neighbour in neighbours
     ]
     if form == "json":
-        _print_json(_as_record(profile) | {"compared": int(compared.sum()), "nearest": records})
+        _print_record(_as_record(profile) | {"compared": int(compared.sum()), "nearest": records})
     elif form == "csv":
-        _print_csv(("code", "name", "distance", "observed"), (record.values() for record in records))
+        print_rows(records, "csv", columns=("code", "name", "distance", "observed"))
     else:
         _print_neighbours(profile, records, int(compared.sum()))
 
@@ -126,9 +130,15 @@ def nearest(
 @click.argument("first")
 @click.argument("second")
 @_level_option
-@_format_option("table", "csv", "json")
+@format_option
 def compare(first: str, second: str, level: str | None, form: str) -> None:
-    """List the features in which two languages differ."""
+    """List the features in which two languages differ.
+
+    \b
+    Examples:
+      protoglot typology compare eus fra
+      protoglot typology compare eus mine.csv --level syntax
+    """
     from protoglot.typology import Level, Typology, features_of
 
     one, other = _read_language(first), _read_language(second)
@@ -139,10 +149,11 @@ def compare(first: str, second: str, level: str | None, form: str) -> None:
     if form == "json":
         features = [{"feature": name, "values": values, "origins": origins} for name, values, origins in rows]
         languages = [_as_record(one), _as_record(other)]
-        _print_json({"languages": languages, "compared": compared, "differences": features})
+        _print_record({"languages": languages, "compared": compared, "differences": features})
     elif form == "csv":
         header = ("feature", "first_value", "second_value", "first_origin", "second_origin")
-        _print_csv(header, ((name, *map(_number, values), *origins) for name, values, origins in rows))
+        cells = ((name, *map(_number, values), *origins) for name, values, origins in rows)
+        print_rows([dict(zip(header, row, strict=True)) for row in cells], "csv", columns=header)
     else:
         _print_differences(one, other, rows, compared)
 
@@ -213,21 +224,8 @@ def _feature_records(profile: "Profile", chosen: "Mask") -> list[dict[str, Any]]
     ]
 
 
-def _print_json(record: dict[str, Any]) -> None:
-    import json
-
-    click.echo(json.dumps(record, ensure_ascii=False, indent=1))
-
-
-def _print_csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-    import csv
-    import io
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    click.echo(text.getvalue(), nl=False)
+def _print_record(record: dict[str, Any]) -> None:
+    click.echo(to_json(record), nl=False)
 
 
 def _number(value: float) -> str:
@@ -254,39 +252,11 @@ def _heading(profile: "Profile") -> str:
     return "\n".join(lines)
 
 
-def _table(*columns: str, numeric: tuple[str, ...] = ()) -> "Table":
-    """A table that wraps what does not fit, and never cuts it short."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold", justify="right" if column in numeric else "left")
-    return table
-
-
-def _print(heading: str, table: "Table | None", closing: str = "") -> None:
-    """Print words as they are, so that no name is taken for markup, around a table."""
-    from rich.console import Console
-
-    click.echo(heading)
-    if table is not None:
-        click.echo()
-        console = Console(markup=False, highlight=False, emoji=False)
-        # Captured, so that a reader who has gone (head, less) is dealt with as for any other output.
-        with console.capture() as printed:
-            console.print(table)
-        for line in printed.get().splitlines():
-            click.echo(line.rstrip())
-    if closing:
-        click.echo(f"\n{closing}")
-
-
 def _print_features(profile: "Profile", chosen: "Mask") -> None:
     if not chosen.any():
-        _print(_heading(profile), None, "No such feature.")
+        print_table(_heading(profile), None, "No such feature.")
         return
-    table = _table("feature", "value", "origin")
+    table = make_table("feature", "value", "origin")
     level_before = None
     # Sorted by level (stable): URIEL's own order mixes them.
     for record in sorted(_feature_records(profile, chosen), key=lambda record: LEVELS.index(record["level"])):
@@ -294,15 +264,17 @@ def _print_features(profile: "Profile", chosen: "Mask") -> None:
             table.add_section()
         level_before = record["level"]
         table.add_row(record["feature"], _in_words(record["value"]), record["origin"])
-    _print(_heading(profile), table)
+    print_table(_heading(profile), table)
 
 
 def _print_neighbours(profile: "Profile", records: list[dict[str, Any]], compared: int) -> None:
     heading = f"{_heading(profile)}\nnearest by {compared} features:"
     if not records:
-        _print(heading, None, "No language to compare with.")
+        print_table(heading, None, "No language to compare with.")
         return
-    table = _table("code", "name", "distance", "differ", "observed", numeric=("distance", "differ", "observed"))
+    table = make_table(
+        "code", "name", "distance", "differ", "observed", numeric=("distance", "differ", "observed")
+    )
     for record in records:
         differ = f"{record['distance'] * compared:.3g}"
         table.add_row(
@@ -310,7 +282,7 @@ def _print_neighbours(profile: "Profile", records: list[dict[str, Any]], compare
         )
     imputed = sum(record["observed"] == 0 for record in records)
     closing = f"{imputed} of these are imputed throughout; --min-observed 0.5 would leave them out."
-    _print(heading, table, closing if imputed else "")
+    print_table(heading, table, closing if imputed else "")
 
 
 def _print_differences(
@@ -321,11 +293,11 @@ def _print_differences(
 ) -> None:
     heading = f"A: {_heading(one)}\nB: {_heading(other)}\nThey differ in {len(rows)} of {compared} features."
     if not rows:
-        _print(heading, None)
+        print_table(heading, None)
         return
-    table = _table("feature", "A", "B")
+    table = make_table("feature", "A", "B")
     for name, values, origins in rows:
         table.add_row(
             name, *(f"{_in_words(value)}, {origin}" for value, origin in zip(values, origins, strict=True))
         )
-    _print(heading, table)
+    print_table(heading, table)

@@ -8,7 +8,7 @@ from protoglot.corpus.records import find_record
 from protoglot.corpus.tables import read_table
 from protoglot.errors import CorpusError
 from protoglot.languages import language_name
-from protoglot.text import read_sentences
+from protoglot.text import normalise, read_sentences
 
 MANIFEST = "manifest.csv"
 
@@ -55,7 +55,8 @@ class FolderCorpus:
         rows = read_manifest(self.path / MANIFEST) if (self.path / MANIFEST).is_file() else {}
         records = []
         for code, file in self._files.items():
-            row = rows.get(code, {})
+            # Normalised: a cell may hold line breaks or escape sequences, and tables show what it holds.
+            row = {column: normalise(cell) for column, cell in rows.get(code, {}).items()}
             iso = row.get("iso639_3") or code
             records.append(
                 LanguageRecord(

@@ -1,5 +1,6 @@
 """From what the user wrote after ``--corpus`` to a corpus."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,9 +32,9 @@ def open_corpus(name: str) -> Corpus:
         return _open_installed(name)
     kind, separator, rest = name.partition(":")
     if separator and kind in ON_DISK:
-        return _READERS[kind](Path(rest).expanduser())
-    path = Path(name).expanduser()
-    if not path.exists():
+        return _READERS[kind](_expanded(rest))
+    path = _expanded(name)
+    if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name that is too long to be one
         raise CorpusError(
             f"corpus {name!r}: neither a path nor a known name; wanted {', '.join(INSTALLED)}, a path, "
             f"or one of {', '.join(kind + ':PATH' for kind in ON_DISK)}"
@@ -48,6 +49,11 @@ def recognise(path: Path) -> str:
     if (path / "metadata.csv").is_file() or any(path.glob("bibles/*.xml")) or any(path.glob("*.xml")):
         return "christos"
     return "folder"
+
+
+def _expanded(text: str) -> Path:
+    """A path with ``~`` replaced, where there is such a user."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser raises for an unknown user
 
 
 def _open_installed(name: str) -> Corpus:

@@ -65,6 +65,8 @@ class ModelConfig:
             value = getattr(self, name)
             if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1:
                 raise ConfigError(f"model.{name}: {value!r}; wanted a share from 0 to below 1")
+        if not isinstance(self.conditioning, Conditioning):
+            raise ConfigError(f"model.conditioning: {self.conditioning!r}; wanted one of {', '.join(Conditioning)}")
         if type(self.residual) is not bool:
             raise ConfigError(f"model.residual: {self.residual!r}; wanted true or false")
 
@@ -93,7 +95,10 @@ class ModelConfig:
         except ValueError as error:
             kinds = ", ".join(Conditioning)
             raise ConfigError(f"{name}: conditioning {value['conditioning']!r}; wanted one of {kinds}") from error
-        return cls(**{**value, "conditioning": conditioning})
+        try:
+            return cls(**{**value, "conditioning": conditioning})
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from error
 
 
 PAPER = ModelConfig(num_layers=3, hidden_size=1840, embedding_size=400, oest_size=115, plat_size=4, residual=False)

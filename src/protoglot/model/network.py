@@ -73,7 +73,8 @@ class LanguageModel(nn.Module):
         self.layers = nn.ParameterDict(
             {name: nn.Parameter(torch.empty(*shape, *per_weight)) for name, shape in self._shapes.items()}
         )
-        self._initialise(torch.Generator().manual_seed(seed))
+        if not self.embedding.is_meta:  # shapes alone are wanted where weights are about to be loaded
+            self._initialise(torch.Generator().manual_seed(seed))
 
     def _layer_shapes(self, beside: int) -> dict[str, tuple[int, ...]]:
         """Names and shapes of the LSTM's weights; with PLAT each gets one more dimension, r."""

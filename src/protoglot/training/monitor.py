@@ -73,7 +73,7 @@ def watch() -> Iterator[Monitor]:
     """Progress on standard error: a bar on a terminal, a line every half minute elsewhere."""
     from rich.console import Console
 
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         yield _Lines()
         return
