@@ -5,6 +5,7 @@ stream into sequences that together hold each character exactly once, and deals 
 The whole plan is a function of a seed and the number of the epoch.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -26,8 +27,7 @@ def make_stream(sentences: Iterable[str], vocabulary: Vocabulary) -> Stream:
     Raises:
         ConfigError: if the vocabulary is too large for that.
     """
-    if len(vocabulary) > _MAX_VOCABULARY:
-        raise ConfigError(f"vocabulary of {len(vocabulary):,} ids; wanted at most {_MAX_VOCABULARY:,}")
+    check_vocabulary_size(vocabulary)
     listed = list(sentences)
     # Sentences are encoded as one text, with room for END after each: many short calls are slow.
     ids = vocabulary.encode_to_array("".join(f"{sentence}\n" for sentence in listed))
@@ -36,6 +36,16 @@ def make_stream(sentences: Iterable[str], vocabulary: Vocabulary) -> Stream:
     stream[1:] = ids
     stream[np.cumsum([len(sentence) + 1 for sentence in listed], dtype=np.int64)] = END
     return stream
+
+
+def check_vocabulary_size(vocabulary: Vocabulary) -> None:
+    """Refuse a vocabulary whose ids a :data:`Stream` cannot hold.
+
+    Raises:
+        ConfigError: naming its size.
+    """
+    if len(vocabulary) > _MAX_VOCABULARY:
+        raise ConfigError(f"vocabulary of {len(vocabulary):,} ids; wanted at most {_MAX_VOCABULARY:,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +65,14 @@ class BatchingConfig:
     """Its standard deviation."""
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ConfigError(f"batching.batch_size: {self.batch_size}; wanted a whole number from 1")
-        if self.mean_length < 1:
-            raise ConfigError(f"batching.mean_length: {self.mean_length}; wanted a number from 1")
-        if self.length_deviation < 0:
-            raise ConfigError(f"batching.length_deviation: {self.length_deviation}; wanted a number from 0")
+        if type(self.batch_size) is not int or self.batch_size < 1:
+            raise ConfigError(f"batching.batch_size: {self.batch_size!r}; wanted a whole number from 1")
+        if type(self.mixed) is not bool:
+            raise ConfigError(f"batching.mixed: {self.mixed!r}; wanted true or false")
+        for name, least in (("mean_length", 1), ("length_deviation", 0)):
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not least <= value < math.inf:
+                raise ConfigError(f"batching.{name}: {value!r}; wanted a number from {least}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

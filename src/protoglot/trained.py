@@ -50,7 +50,9 @@ class TrainedModel:
             return None
         if language not in self.features:
             raise ConfigError(f"{language}: no typological vector in the model; wanted one of its languages")
-        return torch.from_numpy(self.features[language]).to(self.model.embedding)
+        # A copy in memory that torch aligns: sums over memory that is not may differ in the last bit, so that a model
+        # read from disk would not compute quite as it did before.
+        return torch.tensor(self.features[language]).to(self.model.embedding)
 
 
 def save_trained(
@@ -195,5 +197,7 @@ def _features_by_language(
         return {}
     matrix = tensors["typology"]["features"]
     if matrix.shape != (len(languages), num_features) or matrix.dtype != np.float32:
-        raise ValueError(f"typology: {matrix.dtype} {matrix.shape}; wanted float32 {(len(languages), num_features)}")
+        raise ValueError(
+            f"typology: {matrix.dtype} {matrix.shape}; wanted float32 {(len(languages), num_features)}"
+        )
     return dict(zip(languages, matrix, strict=True))

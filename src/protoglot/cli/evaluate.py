@@ -60,6 +60,7 @@ def evaluate(
       protoglot evaluate runs/bare2 --corpus ~/bible77
       protoglot evaluate runs/bare2 --corpus ~/bible77 --roles held_out --out zero-shot.csv
     """
+    from protoglot.errors import CorpusError
     from protoglot.evaluation import evaluate as evaluate_texts
     from protoglot.evaluation import make_scored_text
     from protoglot.splits import split_sentences
@@ -82,6 +83,10 @@ def evaluate(
         splits[code] = split_sentences(opened.sentences(code)).part(part)  # type: ignore[arg-type]
         if splits[code]:
             texts[code] = make_scored_text(splits[code], trained.vocabulary, trained.features_of(code))
+    if not texts:
+        raise CorpusError(
+            f"corpus {opened.name}: no {part} text in {len(role_of)} languages; wanted ten sentences"
+        )
     start = time.monotonic()
     total = sum(len(text.stream) - 1 for text in texts.values())
     with progress_of_amount(total, "scoring") as advance:

@@ -66,7 +66,9 @@ class ModelConfig:
             if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1:
                 raise ConfigError(f"model.{name}: {value!r}; wanted a share from 0 to below 1")
         if not isinstance(self.conditioning, Conditioning):
-            raise ConfigError(f"model.conditioning: {self.conditioning!r}; wanted one of {', '.join(Conditioning)}")
+            raise ConfigError(
+                f"model.conditioning: {self.conditioning!r}; wanted one of {', '.join(Conditioning)}"
+            )
         if type(self.residual) is not bool:
             raise ConfigError(f"model.residual: {self.residual!r}; wanted true or false")
 

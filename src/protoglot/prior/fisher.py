@@ -3,7 +3,7 @@ r"""The diagonal of the observed Fisher information, exactly and in batches.
 Eq. (hes_loglik):
 :math:`\mathbf{f} = \sum_{\ell} \sum_{x \in D_\ell} \frac{1}{|T| |D_\ell|} [\nabla \log p(x \mid w)]^2`:
 the square is of the gradient of *one sequence*. Automatic differentiation of a batch gives the sum of its
-gradients, whose square is another thing. But the sequences of a batch do not interact: one backward pass gives, for
+gradients, whose square is another thing. But the sequences of a batch do not interact: one backward pass gives for
 every layer and step, the gradient :math:`d_t` with respect to the gates of each sequence, and the gradient of a
 sequence with respect to a weight matrix is the product over time of its :math:`d_t` and the layer's input. One
 batched product gives all of them, at the cost of the ordinary weight gradient.

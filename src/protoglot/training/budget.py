@@ -1,7 +1,9 @@
 """How long to train."""
 
+import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 
 from protoglot.errors import ConfigError
@@ -20,7 +22,8 @@ class BudgetKind(StrEnum):
     """Times that every sequence is drawn."""
 
 
-_TIME_UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0}
+_TIME_UNITS = {"s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "min": 60.0, "h": 3600.0}
+_FORM = re.compile(r"(\d+(?:\.\d+)?)(k|M|G)?[ -]?(s|sec|seconds?|min|h|characters?|epochs?)")
 _SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -38,17 +41,17 @@ class Budget:
     amount: float
 
     def __post_init__(self) -> None:
-        if not self.amount > 0:
-            raise ConfigError(f"budget: {self.amount:g} {self.kind}; wanted more than 0")
+        if not 0 < self.amount < math.inf:
+            raise ConfigError(f"budget: {self.amount:g} {self.kind}; wanted more than 0 and not without end")
 
     @classmethod
     def parse(cls, text: str) -> "Budget":
-        """Read ``20min``, ``90s``, ``2h``, ``30M-characters``, ``500k-characters`` or ``6epochs``.
+        """Read ``20min``, ``90s``, ``2h``, ``30M-characters``, ``500k-characters``, ``6epochs``, or what ``str`` gave.
 
         Raises:
             ConfigError: for anything else.
         """
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)(k|M|G)?[ -]?(s|sec|min|h|characters?|epochs?)", text.strip())
+        match = _FORM.fullmatch(text.strip())
         if match is None or (match[2] and not match[3].startswith("character")):
             raise ConfigError(f"budget {text!r}; wanted a form like 20min, 2h, 30M-characters or 6epochs")
         number, scale, unit = float(match[1]), match[2] or "", match[3]
@@ -67,4 +70,5 @@ class Budget:
         return min(used[self.kind] / self.amount, 1.0)
 
     def __str__(self) -> str:
-        return f"{self.amount:.10g} {self.kind}"
+        # All digits and no exponent: a run is resumed from what is written here.
+        return f"{Decimal(repr(float(self.amount))).normalize():f} {self.kind}"

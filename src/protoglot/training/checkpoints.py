@@ -55,13 +55,15 @@ def save_checkpoint(
 
 def remove_stale(run: Path) -> None:
     """Remove all checkpoints but the newest, and what a crash left unfinished."""
+    unfinished = [*run.glob(".*.partial"), *run.glob(f".{BEST}.*")]
     newest = newest_checkpoint(run)
-    folder = run / CHECKPOINTS
-    if newest is None or not folder.is_dir():
-        return
-    for path in folder.iterdir():
-        if path != newest:
+    if newest is not None and newest.is_dir():  # a pointer to nothing is no reason to remove the others
+        unfinished += [path for path in newest.parent.iterdir() if path != newest]
+    for path in unfinished:
+        if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def optimizer_as_arrays(optimizer: torch.optim.Optimizer, names: Mapping[torch.Tensor, str]) -> dict[str, Any]:
@@ -89,10 +91,11 @@ def restore_optimizer(
     for name, weight in weights.items():
         restored = {}
         for key in keys:
-            value = torch.from_numpy(arrays[f"{key}.{name}"].copy())
-            if key != "step" and value.shape != weight.shape:
+            value = torch.tensor(arrays[f"{key}.{name}"])  # in memory that torch aligns, as it was
+            shape = torch.Size() if key == "step" else weight.shape
+            if value.shape != shape or not value.is_floating_point():
                 raise StorageError(
-                    f"optimizer state: {key}.{name}: shape {tuple(value.shape)}; wanted {tuple(weight.shape)}"
+                    f"optimizer state: {key}.{name}: {value.dtype} {tuple(value.shape)}; wanted floats {tuple(shape)}"
                 )
-            restored[key] = value if key == "step" else value.to(weight.device)
+            restored[key] = value.to(weight.device)
         optimizer.state[weight] = restored

@@ -41,7 +41,7 @@ class TrainingConfig:
     """Gradients are scaled down to this norm."""
 
     max_language_factor: float = math.inf
-    """Cap on |D_T| / (|T| |D_l|), the weight of a language with little text."""
+    """Cap on ``|D_T| / (|T| |D_l|)``, the weight of a language with little text."""
 
     patience: int | None = None
     """Evaluations on validation languages without a new best before training stops; ``None``: never."""
@@ -59,17 +59,26 @@ class TrainingConfig:
     """How sequences are cut and dealt."""
 
     def __post_init__(self) -> None:
+        numbers = (int, float)
         for name in ("learning_rate", "prior_variance", "max_gradient_norm", "max_language_factor"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"training.{name}: {getattr(self, name)!r}; wanted more than 0")
+            value = getattr(self, name)
+            may_be_endless = name == "max_language_factor"
+            if type(value) not in numbers or not value > 0 or (math.isinf(value) and not may_be_endless):
+                raise ConfigError(f"training.{name}: {value!r}; wanted a number above 0")
         for name in ("warm_up", "second_moment_decay"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(f"training.{name}: {getattr(self, name)!r}; wanted a share from 0 to below 1")
+            value = getattr(self, name)
+            if type(value) not in numbers or not 0 <= value < 1:
+                raise ConfigError(f"training.{name}: {value!r}; wanted a share from 0 to below 1")
         for name in ("num_evaluations", "validation_characters"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"training.{name}: {getattr(self, name)!r}; wanted a whole number from 1")
-        if self.patience is not None and self.patience < 1:
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ConfigError(f"training.{name}: {value!r}; wanted a whole number from 1")
+        if self.patience is not None and (type(self.patience) is not int or self.patience < 1):
             raise ConfigError(f"training.patience: {self.patience!r}; wanted a whole number from 1, or none")
+        if not isinstance(self.schedule, Schedule):
+            raise ConfigError(f"training.schedule: {self.schedule!r}; wanted one of {', '.join(Schedule)}")
+        if not isinstance(self.batching, BatchingConfig):
+            raise ConfigError(f"training.batching: {self.batching!r}; wanted batching settings")
 
     def rate_at(self, share: float) -> float:
         """Learning rate after a share of the run, before the factor of the language."""
@@ -97,15 +106,27 @@ class TrainingConfig:
         known = {each.name for each in fields(cls)}
         if not isinstance(value, dict) or set(value) != known or not isinstance(value["batching"], dict):
             raise ConfigError(f"{name}: not settings of training; wanted the fields {', '.join(sorted(known))}")
-        factor = value["max_language_factor"]
-        return cls(
-            **{
-                **value,
-                "schedule": Schedule(value["schedule"]),
-                "max_language_factor": math.inf if factor is None else factor,
-                "batching": BatchingConfig(**value["batching"]),
-            }
-        )
+        batching, factor = value["batching"], value["max_language_factor"]
+        if set(batching) != {each.name for each in fields(BatchingConfig)}:
+            raise ConfigError(
+                f"{name}: batching: {', '.join(batching) or 'nothing'}; wanted the settings of batching"
+            )
+        try:
+            return cls(
+                **{
+                    **value,
+                    "schedule": _schedule(value["schedule"]),
+                    "max_language_factor": math.inf if factor is None else factor,
+                    "batching": BatchingConfig(**batching),
+                }
+            )
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from error
+
+
+def _schedule(value: object) -> object:
+    """A schedule by its name; anything else as it is, to be refused with the other settings."""
+    return next((schedule for schedule in Schedule if schedule == value), value)
 
 
 PAPER = TrainingConfig(learning_rate=1e-4, schedule=Schedule.THIRDS, patience=3)

@@ -1,5 +1,7 @@
 """The text and typology of one fold, ready for training."""
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from protoglot.batching import Stream, make_stream
+from protoglot.batching import Stream, check_vocabulary_size, make_stream
 from protoglot.corpus.interface import Corpus, LanguageRecord
 from protoglot.errors import TrainingError
 from protoglot.folds import Fold, FoldText
@@ -46,6 +48,15 @@ class TrainingData:
     num_features: int
     """Length of a typological vector."""
 
+    def text_sha256(self) -> str:
+        """SHA-256 of all text that a run learns from or watches; with the vocabulary, it tells texts apart."""
+        digest = hashlib.sha256()
+        for code, stream in sorted(self.streams.items()):
+            digest.update(f"{code} {len(stream)}\n".encode())
+            digest.update(stream.astype("<u2").tobytes())
+        digest.update(json.dumps(self.validation, sort_keys=True).encode())
+        return digest.hexdigest()
+
 
 def read_training_data(
     corpus: Corpus,
@@ -59,6 +70,7 @@ def read_training_data(
     """Read what a fold may see, one language at a time.
 
     Raises:
+        ConfigError: if there are more characters than two bytes can tell apart.
         TrainingError: if there is no text to train on.
         TypologyError: if features are asked for and the database lacks a language.
     """
@@ -112,6 +124,7 @@ def _read_streams(
                 on_language(language)
             growing = growing.extended(split_sentences(corpus.sentences(language)).train)
     vocabulary = Vocabulary.of(growing.characters)
+    check_vocabulary_size(vocabulary)
     translation = np.arange(len(vocabulary), dtype=np.uint16)  # symbols keep their ids
     translation[NUM_SYMBOLS:] = vocabulary.encode_to_array("".join(growing.characters))
     return vocabulary, {language: translation[stream] for language, stream in streams.items()}

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from protoglot.batching import Batch, plan_epoch, stream_lengths
-from protoglot.errors import TrainingError
+from protoglot.errors import ConfigError, TrainingError
 from protoglot.evaluation import evaluate, make_scored_text
 from protoglot.model.config import Conditioning
 from protoglot.model.network import LanguageModel
@@ -62,6 +62,12 @@ class TrainingState:
 
     evaluations_since_best: int = 0
 
+    recent_nats: float = 0.0
+    """Paid since the last line of metrics."""
+
+    recent_characters: int = 0
+    recent_seconds: float = 0.0
+
 
 class Trainer:
     """One run.
@@ -95,6 +101,8 @@ class Trainer:
         self.trained, self.data, self.config, self.budget = trained, data, config, budget
         self.run_directory, self.seed, self.monitor = run, seed, monitor
         self._stop_asked = stop_asked
+        if config.batching.mixed and trained.model.config.conditioning is Conditioning.PLAT:
+            raise ConfigError("batching.mixed: true; wanted false: a plat model reads one language a batch")
         self.state = TrainingState()
         self.model = trained.model
         self._names: dict[Tensor, str] = {weight: name for name, weight in self.model.named_parameters()}
@@ -108,7 +116,6 @@ class Trainer:
         }
         self._factors = language_factors(self._lengths, config.max_language_factor)
         self._features = {code: trained.features_of(code) for code in data.streams}
-        self._recent: list[tuple[float, int, float]] = []  # nats, characters, seconds of the last steps
         self._clock = time.monotonic()
 
     def restore(self, state: Mapping[str, Any], optimizer: Mapping[str, Any]) -> None:
@@ -118,6 +125,9 @@ class Trainer:
         except TypeError as error:
             raise TrainingError(f"{self.run_directory}: checkpoint without the state of its training") from error
         restore_optimizer(self.optimizer, optimizer, {name: weight for weight, name in self._names.items()})
+        # Of a longer budget than before, a smaller share is used: evaluations become due once more.
+        due = int(self._share_used() * self.config.num_evaluations)
+        self.state.num_evaluations = min(self.state.num_evaluations, due)
 
     def run(self) -> Ending:
         """Train until the budget is used, validation says stop, or somebody asks.
@@ -127,6 +137,8 @@ class Trainer:
         """
         self._metrics = MetricsFile(self.run_directory / METRICS, keep_until_step=self.state.step)
         last_saved = self._clock = time.monotonic()
+        if self._patience_is_over():
+            return self._finish(Ending.EARLY)
         while True:
             plan = plan_epoch(self._lengths, self.config.batching, seed=self.seed, epoch=self.state.epoch)
             for batch in plan[self.state.batch_index :]:
@@ -170,7 +182,9 @@ class Trainer:
         state.step += 1
         state.batch_index += 1
         state.num_characters += batch.num_characters
-        self._recent.append((nats, batch.num_characters, seconds))
+        state.recent_nats += nats
+        state.recent_characters += batch.num_characters
+        state.recent_seconds += seconds
         if state.step % _STEPS_BETWEEN_METRICS == 0:
             self._report(rate)
 
@@ -182,20 +196,20 @@ class Trainer:
         return seconds
 
     def _report(self, rate: float) -> None:
-        nats, num_characters, seconds = (sum(values) for values in zip(*self._recent, strict=True))
-        self._recent.clear()
+        state = self.state
         share = self._share_used()
         metrics = {
-            "step": self.state.step,
-            "epoch": self.state.epoch,
-            "characters": self.state.num_characters,
-            "seconds": round(self.state.seconds, 3),
+            "step": state.step,
+            "epoch": state.epoch,
+            "characters": state.num_characters,
+            "seconds": round(state.seconds, 3),
             "learning_rate": rate,
-            "bits_per_character": nats / num_characters / _LOG_2,
-            "characters_per_second": num_characters / seconds,
+            "bits_per_character": state.recent_nats / state.recent_characters / _LOG_2,
+            "characters_per_second": state.recent_characters / max(state.recent_seconds, 1e-9),
         }
+        state.recent_nats, state.recent_characters, state.recent_seconds = 0.0, 0, 0.0
         self._metrics.write(metrics)
-        left = self.state.seconds * (1 - share) / share if share else math.inf
+        left = state.seconds * (1 - share) / share if share else math.inf
         self.monitor.progress(share, {**metrics, "seconds_left": left})
 
     def _evaluation_is_due(self) -> bool:
@@ -227,7 +241,10 @@ class Trainer:
                 save_trained(self.run_directory / BEST, self.trained, state=asdict(state))
         else:
             state.evaluations_since_best += 1
-        return self.config.patience is not None and state.evaluations_since_best >= self.config.patience
+        return self._patience_is_over()
+
+    def _patience_is_over(self) -> bool:
+        return self.config.patience is not None and self.state.evaluations_since_best >= self.config.patience
 
     def _finish(self, ending: Ending) -> Ending:
         self.save()
@@ -248,13 +265,13 @@ class Trainer:
 
     def _rate_factor(self, batch: Batch) -> float:
         """The paper's scale of the learning rate for one language: round(m) / mu * |D_T| / (|T| |D_l|)."""
-        if len(batch.languages) > 1:
+        if self.config.batching.mixed:
             return 1.0  # each sequence has a weight of its own instead
         return batch.length / self.config.batching.mean_length * self._factors[batch.languages[0]]
 
     def _sequence_weights(self, batch: Batch) -> Tensor | None:
         """The same scale as weights of the sequences of a mixed batch, (B,)."""
-        if len(batch.languages) == 1:
+        if not self.config.batching.mixed:
             return None
         weights = np.array([self._factors[code] for code in batch.languages], dtype=np.float32)
         return torch.from_numpy(weights).to(self.model.embedding.device)
@@ -276,7 +293,7 @@ def make_optimizer(model: LanguageModel, config: TrainingConfig, *, num_characte
 
 
 def language_factors(lengths: Mapping[str, int], cap: float) -> dict[str, float]:
-    """|D_T| / (|T| |D_l|) for each language: the mean amount of text over its own."""
+    """``|D_T| / (|T| |D_l|)`` for each language: the mean amount of text over its own."""
     mean = sum(lengths.values()) / len(lengths)
     return {language: min(mean / length, cap) for language, length in lengths.items()}
 

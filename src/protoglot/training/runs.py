@@ -11,7 +11,7 @@ import torch
 
 from protoglot import __version__
 from protoglot.corpus.interface import Corpus
-from protoglot.errors import StorageError, TrainingError
+from protoglot.errors import ConfigError, StorageError, TrainingError
 from protoglot.folds import fold_for
 from protoglot.model.config import Conditioning, ModelConfig
 from protoglot.model.network import LanguageModel
@@ -89,7 +89,7 @@ class RunPlan:
             raise StorageError(f"{run}: no {RUN} in it; wanted the directory of an earlier run") from error
         except OSError as error:
             raise StorageError(f"{path}: cannot be read ({error.strerror or error})") from error
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ConfigError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise StorageError(f"{path}: damaged ({error!r}); wanted the plan of a run") from error
 
 
@@ -121,12 +121,11 @@ def train(
 
     Raises:
         TrainingError: if another process writes to ``run``, if it holds a run and ``resume`` is false, or if the
-            settings differ.
+            settings or the text differ.
     """
     lock = lock_run(run)
     try:
         _check_directory(run, plan, resume=resume)
-        write_atomically(run / RUN, json.dumps(plan.to_json(), indent=1) + "\n")
         fold = fold_for(plan.languages, plan.hold_out, num_validation=plan.num_validation, seed=plan.seed)
         data = read_training_data(
             corpus,
@@ -150,6 +149,9 @@ def train(
         if state:
             trainer.restore(state, optimizer)
             monitor.message(f"resuming at step {trainer.state.step:,}")
+        # Not before everything is known to fit: a mistyped setting must not take the directory.
+        write_atomically(run / RUN, json.dumps(plan.to_json(), indent=1) + "\n")
+        remove_stale(run)
         ending = trainer.run()
         return (
             trained,
@@ -170,14 +172,21 @@ def _check_directory(run: Path, plan: RunPlan, *, resume: bool) -> None:
         return
     if not resume:
         raise TrainingError(f"{run}: holds a run already; wanted a new directory, or --resume")
-    before = RunPlan.load(run)
-    if replace(before, budget=plan.budget, corpus=plan.corpus) != plan:
-        old, new = before.to_json(), plan.to_json()
-        differing = sorted(key for key in new if key not in ("budget", "corpus") and old[key] != new[key])
+    before = replace(RunPlan.load(run), budget=plan.budget, corpus=plan.corpus)  # these two may change
+    if before != plan:
+        old, new = _flatten(before.to_json()), _flatten(plan.to_json())
+        differing = sorted(key for key in new if old[key] != new[key])
         raise TrainingError(
             f"{run}: {', '.join(differing)} differ from the run to resume; wanted the same settings"
         )
-    remove_stale(run)
+
+
+def _flatten(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Nested settings by their names joined with dots."""
+    flat: dict[str, object] = {}
+    for key, value in settings.items():
+        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat
 
 
 def _start(
@@ -186,9 +195,10 @@ def _start(
     """A new model, or the newest checkpoint of the run."""
     if newest_checkpoint(run) is not None:
         trained, state, optimizer = load_with_state(run, device=device)
-        if trained.vocabulary != data.vocabulary or trained.fold != data.fold:
+        text = trained.provenance.get("text_sha256")
+        if trained.vocabulary != data.vocabulary or trained.fold != data.fold or text != data.text_sha256():
             raise TrainingError(f"{run}: the corpus has changed since; wanted the text of the run to resume")
-        return trained, state, optimizer
+        return replace(trained, provenance={**trained.provenance, **plan.to_json()}), state, optimizer
     model = LanguageModel(
         plan.model, vocabulary_size=len(data.vocabulary), num_features=data.num_features, seed=plan.seed
     )
@@ -200,6 +210,7 @@ def _start(
         fold=data.fold,
         provenance={
             **plan.to_json(),
+            "text_sha256": data.text_sha256(),
             "protoglot": __version__,
             "torch": torch.__version__,
             "python": platform.python_version(),
