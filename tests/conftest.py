@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-# Before anything imports torch, and for child processes too: models in tests are so small that a second thread only
-# costs time, and the same number of threads everywhere makes the same sums to the last bit.
+# Before anything imports torch, and for child processes too: models in tests are so small that a second thread
+# only costs time, and the same number of threads everywhere makes the same sums to the last bit.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 

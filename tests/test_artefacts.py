@@ -128,7 +128,7 @@ def test_a_save_that_fails_leaves_the_old_one(artefact, monkeypatch):
 
 @pytest.mark.parametrize("name", [HEADER, "weights.safetensors", "more.safetensors"])
 def test_no_changed_byte_goes_unnoticed(artefact, name):
-    """A changed byte of the header may leave all it says unchanged (a blank for a line break), and nothing else."""
+    """A changed byte of the header may leave what it says unchanged (a blank for a line break), and no other."""
     file = artefact / name
     whole = file.read_bytes()
     generator = np.random.default_rng(0)
@@ -137,15 +137,13 @@ def test_no_changed_byte_goes_unnoticed(artefact, name):
         data = bytearray(whole)
         data[position] ^= generator.integers(1, 256)
         file.write_bytes(data)
-        try:
-            content, _ = load_artefact(artefact, kind="thing")
-        except StorageError as error:
-            assert str(file) in str(error)
-            assert "\n" not in str(error)
-            refused += 1
-        else:
-            assert name == HEADER
-            assert content == CONTENT
+        if name == HEADER and file.read_bytes().split() == whole.split():
+            continue
+        with pytest.raises(StorageError) as caught:
+            load_artefact(artefact, kind="thing")
+        assert str(file) in str(caught.value)
+        assert "\n" not in str(caught.value)
+        refused += 1
     assert refused >= 195
 
 

@@ -8,7 +8,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import NUM_FEATURES, babble, random_features, tiny_model
 
 from protoglot import evaluation
 from protoglot.batching import make_stream
@@ -16,6 +15,7 @@ from protoglot.errors import ConfigError
 from protoglot.evaluation import evaluate, make_scored_text
 from protoglot.model.config import Conditioning
 from protoglot.vocabulary import BEGIN, END, OTHER, Vocabulary
+from tiny import NUM_FEATURES, babble, random_features, tiny_model
 
 KINDS = list(Conditioning)
 VOCABULARY = Vocabulary.of(["aeiktz 0123456789"])

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.numpy import load_file, save_file
-from test_artefacts import pickles, register, rewrite
-from tiny import tiny_trained
 
 from protoglot.artefacts import HEADER, save_artefact
 from protoglot.corpus.interface import LanguageRecord
@@ -21,6 +19,8 @@ from protoglot.trained import (
     newest_checkpoint,
     save_trained,
 )
+from test_artefacts import pickles, register, rewrite
+from tiny import tiny_trained
 
 KINDS = ["bare", "oest", "plat"]
 WEIGHTS = "weights.safetensors"
@@ -114,7 +114,7 @@ def test_features_of_a_language(kind, tmp_path):
     assert tiny_trained("bare").features_of("xyz") is None
 
 
-# Damage. What the artefact itself refuses is tested with it; here, what a header vouches for and is wrong all the same.
+# Damage. What the artefact itself refuses is tested with it; here, what a header vouches for and is wrong.
 
 
 @pytest.mark.parametrize("name", [HEADER, WEIGHTS, "typology.safetensors"])

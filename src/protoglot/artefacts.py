@@ -155,8 +155,8 @@ def _replace_directory(new: Path, path: Path) -> None:
     """Put a finished directory in place of another.
 
     POSIX renames a directory over an empty one only, so the old one steps aside first: a crash in between leaves
-    nothing under the name, and both beside it. Whoever needs more (a checkpoint that must be there at every moment)
-    gives each its own name and switches a pointer.
+    nothing under the name, and both beside it. Whoever needs more (a checkpoint that must be there at every
+    moment) gives each its own name and switches a pointer.
     """
     old = path.with_name(f".{path.name}.old")
     try:

@@ -50,8 +50,8 @@ class TrainedModel:
             return None
         if language not in self.features:
             raise ConfigError(f"{language}: no typological vector in the model; wanted one of its languages")
-        # A copy in memory that torch aligns: sums over memory that is not may differ in the last bit, so that a model
-        # read from disk would not compute quite as it did before.
+        # A copy in memory that torch aligns: sums over memory that is not may differ in the last bit, so that a
+        # model read from disk would not compute quite as it did before.
         return torch.tensor(self.features[language]).to(self.model.embedding)
 
 

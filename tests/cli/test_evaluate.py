@@ -9,18 +9,26 @@ import sys
 from pathlib import Path
 
 import pytest
-from tiny import babble_corpus
+import torch
 
 from protoglot.cli.main import run
 from protoglot.evaluation import evaluate, make_scored_text
 from protoglot.splits import split_sentences
 from protoglot.trained import load_trained, newest_checkpoint, save_trained
+from tiny import babble_corpus
 
 TEXTS = babble_corpus(40).texts
 COLUMNS = [
     *("code", "language", "role", "part", "conditioning", "bits_per_character", "nats", "characters"),
     *("sentences", "unknown_characters"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def denormal_numbers_are_kept():
+    """A command switches them off for its process, which here is that of all tests."""
+    yield
+    torch.set_flush_denormal(False)
 
 
 @pytest.fixture(scope="module")

@@ -66,10 +66,10 @@ def test_wrong_rates_are_named(name, value):
 
 
 def test_other_wrong_values_are_named():
-    with pytest.raises(ConfigError, match="model.residual: 1; wanted true or false"):
+    with pytest.raises(ConfigError, match=r"^model\.residual: 1; wanted true or false$"):
         replace(TINY, residual=1)
     # A plain string would be equal to its member and yet not be it.
-    with pytest.raises(ConfigError, match="model.conditioning: 'oest'; wanted"):
+    with pytest.raises(ConfigError, match=r"^model\.conditioning: 'oest'; wanted"):
         replace(TINY, conditioning="oest")
 
 
@@ -83,7 +83,7 @@ def test_foreign_json_is_refused(value):
 def test_a_missing_field_is_refused(missing):
     value = TINY.to_json()
     del value[missing]
-    with pytest.raises(ConfigError, match="^file: not a model configuration"):
+    with pytest.raises(ConfigError, match=r"^file: not a model configuration"):
         ModelConfig.from_json(value, name="file")
 
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tiny import NO_DROPOUT, NUM_FEATURES, random_features, random_ids, tiny_config, tiny_model
 from torch import Tensor
 
 from protoglot.errors import ConfigError
 from protoglot.model.config import PRESETS, Conditioning
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
 from protoglot.vocabulary import BEGIN, END
+from tiny import NO_DROPOUT, NUM_FEATURES, random_features, random_ids, tiny_config, tiny_model
 
 KINDS = list(Conditioning)
 LENGTH, NUM_SEQUENCES = 6, 3
@@ -434,7 +434,8 @@ kind, out = Conditioning(sys.argv[1]), Path(sys.argv[2])
 start = time.monotonic()
 vocabulary = Vocabulary(map(chr, range(200, 553)))
 num_features = 245 if kind is not Conditioning.BARE else 0
-model = LanguageModel(replace(PAPER, conditioning=kind), vocabulary_size=len(vocabulary), num_features=num_features)
+config = replace(PAPER, conditioning=kind)
+model = LanguageModel(config, vocabulary_size=len(vocabulary), num_features=num_features)
 built = time.monotonic()
 optimizer = make_optimizer(model, SETTINGS, num_characters=10**8)
 ids = torch.randint(1, len(vocabulary), (126, SETTINGS.batching.batch_size))
@@ -449,10 +450,9 @@ trained = TrainedModel(model=model, vocabulary=vocabulary, languages={"eus": rec
 names = {weight: name for name, weight in model.named_parameters()}
 save_checkpoint(out, trained, state={"step": 1}, optimizer=optimizer_as_arrays(optimizer, names))
 saved = time.monotonic()
-num_weights = sum(weight.numel() for weight in model.parameters())
-print(f"{kind}: {num_weights / 1e6:.1f} M weights; built in {built - start:.0f} s, "
-      f"one step of {ids[1:].numel():,} characters in {stepped - built:.0f} s ({nats / ids[1:].numel():.3f} nats), "
-      f"saved in {saved - stepped:.0f} s")
+num_weights, num_characters = sum(weight.numel() for weight in model.parameters()), ids[1:].numel()
+print(f"{kind}: {num_weights / 1e6:.1f} M weights; built in {built - start:.0f} s, step of {num_characters:,} "
+      f"characters in {stepped - built:.0f} s ({nats / num_characters:.2f} nats); saved: {saved - stepped:.0f} s")
 """
 
 

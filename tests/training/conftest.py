@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tiny import babble_corpus, tiny_config
 
 from protoglot.trained import load_with_state
 from protoglot.training.budget import Budget
@@ -13,6 +12,7 @@ from protoglot.training.config import TINY
 from protoglot.training.data import Inventory
 from protoglot.training.monitor import METRICS, Silence, read_metrics
 from protoglot.training.runs import RunPlan, train
+from tiny import babble_corpus, tiny_config
 
 CORPUS = babble_corpus()
 BATCHING = replace(TINY.batching, mean_length=14, length_deviation=1)

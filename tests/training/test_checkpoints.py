@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny import tiny_trained
 
 from protoglot.errors import StorageError, TrainingError
 from protoglot.trained import CHECKPOINTS, LATEST, load_with_state, newest_checkpoint, save_trained
@@ -27,6 +26,7 @@ from protoglot.training.checkpoints import (
 )
 from protoglot.training.config import TINY
 from protoglot.training.loop import make_optimizer
+from tiny import tiny_trained
 
 # Writing a few hundred kB takes long enough to be interrupted.
 LARGER = {"hidden_size": 64, "embedding_size": 32}

@@ -128,7 +128,7 @@ def test_foreign_json_is_refused(value):
 def test_a_missing_field_is_refused(missing):
     value = TINY.to_json()
     del value[missing]
-    with pytest.raises(ConfigError, match="^file: not settings of training"):
+    with pytest.raises(ConfigError, match=r"^file: not settings of training"):
         TrainingConfig.from_json(value, name="file")
 
 

@@ -12,8 +12,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from test_folds import MarkedCorpus
-from tiny import NO_DROPOUT, NUM_FEATURES, babble_corpus, tiny_config
 from torch import nn
 
 from protoglot.batching import plan_epoch
@@ -31,6 +29,8 @@ from protoglot.training.config import TINY
 from protoglot.training.data import Inventory, read_training_data
 from protoglot.training.loop import Ending, Trainer, language_factors, make_optimizer, training_step
 from protoglot.training.monitor import METRICS, Silence, read_metrics
+from test_folds import MarkedCorpus
+from tiny import NO_DROPOUT, NUM_FEATURES, babble_corpus, tiny_config
 
 from .conftest import CORPUS, VARIANTS, hash_of, make_plan, outcome, run_plan
 

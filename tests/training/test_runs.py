@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from tiny import TextCorpus, tiny_config
 
 from protoglot.errors import ConfigError, ProtoglotError, SplitError, StorageError, TrainingError
 from protoglot.model.config import Conditioning
@@ -15,6 +14,7 @@ from protoglot.training.data import Inventory, read_training_data
 from protoglot.training.loop import Ending
 from protoglot.training.monitor import METRICS, Silence, read_metrics
 from protoglot.training.runs import RUN, RunPlan
+from tiny import TextCorpus, tiny_config
 
 from .conftest import CORPUS, VARIANTS, hash_of, make_plan, outcome, run_plan
 
@@ -188,9 +188,10 @@ def test_the_lock_is_released_even_after_an_error(tmp_path):
         def message(self, text):
             raise RuntimeError("crash")
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError) as caught:
         run_plan(SHORT, tmp_path / "run", monitor=Crash())
     run_plan(SHORT, tmp_path / "run", resume=True)
+    assert str(caught.value) == "crash"  # and its frames, with the lock in them, have lived until here
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> "Budget":
-        """Read ``20min``, ``90s``, ``2h``, ``30M-characters``, ``500k-characters``, ``6epochs``, or what ``str`` gave.
+        """Read ``20min``, ``90s``, ``2h``, ``30M-characters``, ``6epochs``, or what ``str(budget)`` gave.
 
         Raises:
             ConfigError: for anything else.

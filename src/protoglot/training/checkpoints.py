@@ -94,8 +94,7 @@ def restore_optimizer(
             value = torch.tensor(arrays[f"{key}.{name}"])  # in memory that torch aligns, as it was
             shape = torch.Size() if key == "step" else weight.shape
             if value.shape != shape or not value.is_floating_point():
-                raise StorageError(
-                    f"optimizer state: {key}.{name}: {value.dtype} {tuple(value.shape)}; wanted floats {tuple(shape)}"
-                )
+                found = f"{value.dtype} {tuple(value.shape)}"
+                raise StorageError(f"optimizer state: {key}.{name}: {found}; wanted floats {tuple(shape)}")
             restored[key] = value.to(weight.device)
         optimizer.state[weight] = restored
