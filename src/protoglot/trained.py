@@ -23,6 +23,8 @@ KIND = "model"
 LATEST = "latest.json"
 """In a run's directory: which of its checkpoints is the newest."""
 CHECKPOINTS = "checkpoints"
+BEST = "best"
+"""In the directory of a run with early stopping: the model with the best score on validation languages."""
 WEIGHTS = "weights.safetensors"
 
 
@@ -87,11 +89,13 @@ def save_trained(
 
 
 def load_trained(path: Path, *, device: str = "cpu") -> TrainedModel:
-    """Read a model from its directory, or the newest checkpoint from the directory of a run.
+    """Read a model from its directory, or from that of a run: its best, if it stops early, or its newest.
 
     Raises:
         StorageError: if there is none, or it is damaged.
     """
+    if newest_checkpoint(path) is not None and (path / BEST).is_dir():
+        path = path / BEST
     return load_with_state(path, device=device)[0]
 
 

@@ -14,9 +14,8 @@ import pytest
 import torch
 
 from protoglot.errors import StorageError, TrainingError
-from protoglot.trained import CHECKPOINTS, LATEST, load_with_state, newest_checkpoint, save_trained
+from protoglot.trained import BEST, CHECKPOINTS, LATEST, load_with_state, newest_checkpoint, save_trained
 from protoglot.training.checkpoints import (
-    BEST,
     LOCK,
     lock_run,
     optimizer_as_arrays,

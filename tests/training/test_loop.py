@@ -21,10 +21,17 @@ from protoglot.folds import FoldText, make_fold
 from protoglot.model.config import Conditioning
 from protoglot.model.network import LanguageModel
 from protoglot.scores import Score, mean_bits_per_character
-from protoglot.trained import CHECKPOINTS, LATEST, TrainedModel, load_trained, load_with_state, newest_checkpoint
+from protoglot.trained import (
+    BEST,
+    CHECKPOINTS,
+    LATEST,
+    TrainedModel,
+    load_trained,
+    load_with_state,
+    newest_checkpoint,
+)
 from protoglot.training import loop
 from protoglot.training.budget import Budget
-from protoglot.training.checkpoints import BEST
 from protoglot.training.config import TINY
 from protoglot.training.data import Inventory, read_training_data
 from protoglot.training.loop import Ending, Trainer, language_factors, make_optimizer, training_step
@@ -247,6 +254,7 @@ def test_training_stops_early_and_keeps_the_best(tmp_path, monkeypatch):
     assert state["best_validation"] == pytest.approx(4.0)
     assert state["step"] == seen[1][0]
     assert same_bits(copy_weights(best.model), seen[1][1])
+    assert same_bits(copy_weights(load_trained(tmp_path / "run").model), seen[1][1])  # what the run is used for
     newest, state, optimizer = load_with_state(tmp_path / "run")
     assert state["step"] == seen[3][0]
     assert same_bits(copy_weights(newest.model), seen[3][1])

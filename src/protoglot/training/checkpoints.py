@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from protoglot.errors import StorageError, TrainingError
 from protoglot.storage import write_atomically
-from protoglot.trained import CHECKPOINTS, LATEST, TrainedModel, newest_checkpoint, save_trained
+from protoglot.trained import BEST, CHECKPOINTS, LATEST, TrainedModel, newest_checkpoint, save_trained
 
 LOCK = "run.lock"
-BEST = "best"
-"""In a run's directory: the model with the best score on validation languages so far."""
 
 
 def lock_run(run: Path) -> FileLock:

@@ -18,9 +18,9 @@ from protoglot.evaluation import evaluate, make_scored_text
 from protoglot.model.config import Conditioning
 from protoglot.model.network import LanguageModel
 from protoglot.scores import mean_bits_per_character
-from protoglot.trained import TrainedModel, save_trained
+from protoglot.trained import BEST, TrainedModel, save_trained
 from protoglot.training.budget import Budget
-from protoglot.training.checkpoints import BEST, optimizer_as_arrays, restore_optimizer, save_checkpoint
+from protoglot.training.checkpoints import optimizer_as_arrays, restore_optimizer, save_checkpoint
 from protoglot.training.config import TrainingConfig
 from protoglot.training.data import TrainingData
 from protoglot.training.monitor import METRICS, MetricsFile, Monitor

@@ -1,0 +1,109 @@
+"""Text sampled from a model."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from protoglot.errors import ConfigError
+from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
+from protoglot.vocabulary import BEGIN, END, NUM_SYMBOLS, OTHER, Vocabulary, decode_ids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationConfig:
+    """How to sample; the defaults are the paper's (appendix B)."""
+
+    length: int = 25
+    """Characters to generate, the beginning included if it was drawn."""
+
+    start: str | None = None
+    """What the text begins with; ``None`` draws a first character uniformly from the inventory, as in the paper."""
+
+    temperature: float = 1.0
+    """Below 1 the likely becomes likelier; 0 takes the likeliest character each time."""
+
+    top_p: float = 1.0
+    """Sample only among the likeliest characters that together have this probability."""
+
+    until_end: bool = False
+    """Stop at the end of a sentence, if it comes before the length is reached."""
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise ConfigError(f"generation.length: {self.length}; wanted a whole number from 1")
+        if not self.temperature >= 0:
+            raise ConfigError(f"generation.temperature: {self.temperature}; wanted a number from 0")
+        if not 0 < self.top_p <= 1:
+            raise ConfigError(f"generation.top_p: {self.top_p}; wanted a share above 0, up to 1")
+
+
+@torch.no_grad()
+def generate(
+    model: LanguageModel,
+    vocabulary: Vocabulary,
+    features: Tensor | None,
+    config: GenerationConfig,
+    *,
+    num_samples: int = 1,
+    seed: int = 0,
+) -> list[str]:
+    """Sample texts side by side; the same seed gives the same texts.
+
+    OTHER is never drawn, for it names no character; a character of ``start`` outside the inventory is read as OTHER
+    and shown as it is.
+
+    Args:
+        model: dropout is off.
+        vocabulary: its characters.
+        features: typological vector of the language, (K,), or ``None`` for BARE.
+        config: how to sample.
+        num_samples: texts to return.
+        seed: of the random numbers.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    device = model.embedding.device
+    if config.start is None:
+        first = torch.randint(NUM_SYMBOLS, len(vocabulary), (1, num_samples), generator=generator)
+        begin = torch.cat([torch.full((1, num_samples), BEGIN), first])
+        shown = [vocabulary.characters[id_ - NUM_SYMBOLS] for id_ in first[0].tolist()]
+        remaining = config.length - 1
+    else:
+        ids = [BEGIN, *vocabulary.encode(config.start).ids]
+        begin = torch.tensor(ids).unsqueeze(1).expand(-1, num_samples)
+        shown = [config.start] * num_samples
+        remaining = config.length
+    vectors, state = model.hidden_states(begin.to(device), features, model.initial_state(num_samples))
+    drawn: list[Tensor] = []
+    ended = torch.zeros(num_samples, dtype=torch.bool)
+    while len(drawn) < remaining:
+        chosen = _draw(model.logits(vectors[-1]).cpu(), config, generator)  # (B,)
+        drawn.append(chosen)
+        ended |= chosen == END
+        if config.until_end and bool(ended.all()):
+            break
+        vectors, state = model.hidden_states(chosen.unsqueeze(0).to(device), features, State(*state))
+    columns = torch.stack(drawn, dim=1).tolist() if drawn else [[] for _ in range(num_samples)]
+    return [
+        text + decode_ids(vocabulary, _until_end(ids) if config.until_end else ids)
+        for text, ids in zip(shown, columns, strict=True)
+    ]
+
+
+def _draw(logits: Tensor, config: GenerationConfig, generator: torch.Generator) -> Tensor:
+    """One id for each row of scores, (B, V - 1) -> (B,)."""
+    logits = logits.double()
+    logits[:, OTHER - NUM_UNPREDICTED] = -torch.inf
+    if config.temperature == 0:
+        return logits.argmax(dim=1) + NUM_UNPREDICTED
+    probability = torch.softmax(logits / config.temperature, dim=1)
+    if config.top_p < 1:
+        ordered, order = probability.sort(dim=1, descending=True)
+        # Keep a character if those before it have less than the share: at least one is always kept.
+        ordered[ordered.cumsum(dim=1) - ordered >= config.top_p] = 0
+        probability = torch.zeros_like(probability).scatter_(1, order, ordered)
+    return torch.multinomial(probability, 1, generator=generator).squeeze(1) + NUM_UNPREDICTED
+
+
+def _until_end(ids: list[int]) -> list[int]:
+    return ids[: ids.index(END)] if END in ids else ids

@@ -1,0 +1,94 @@
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import torch
+
+from protoglot.errors import ConfigError
+from protoglot.generation import GenerationConfig, generate
+from protoglot.model.config import TINY, Conditioning
+from protoglot.model.network import LanguageModel
+from protoglot.vocabulary import BEGIN, END, OTHER, Vocabulary
+
+VOCABULARY = Vocabulary.of(["abcd "])
+
+
+@pytest.fixture
+def model():
+    made = LanguageModel(TINY, vocabulary_size=len(VOCABULARY), num_features=0, seed=2)
+    with torch.no_grad():
+        made.output_bias.copy_(torch.tensor([50.0, -3.0, 50.0, 0.5, 1.0, -1.0, 0.0, 0.2]))  # BEGIN, END, OTHER, ...
+    return made
+
+
+def test_the_same_seed_gives_the_same_texts_and_another_others(model):
+    config = GenerationConfig(length=40)
+    first = generate(model, VOCABULARY, None, config, num_samples=3, seed=1)
+    assert generate(model, VOCABULARY, None, config, num_samples=3, seed=1) == first
+    assert generate(model, VOCABULARY, None, config, num_samples=3, seed=2) != first
+    assert [len(text) for text in first] == [40, 40, 40]
+
+
+def test_begin_and_other_are_never_drawn(model):
+    for text in generate(model, VOCABULARY, None, GenerationConfig(length=60), num_samples=20):
+        assert set(text) <= set("abcd \n")
+
+
+def test_characters_are_drawn_from_the_model(model):
+    """Frequencies after a fixed beginning agree with the model's probabilities, OTHER left out."""
+    ids = torch.tensor([[BEGIN], *([id_] for id_ in VOCABULARY.encode("ab").ids)])
+    vectors, _ = model.hidden_states(ids, None, model.initial_state(1))
+    logits = model.logits(vectors[-1, 0]).detach()
+    logits[OTHER - 1] = -torch.inf
+    wanted = torch.softmax(logits, dim=0)
+    number = 4000
+    texts = generate(model, VOCABULARY, None, GenerationConfig(length=1, start="ab"), num_samples=number)
+    assert all(text.startswith("ab") for text in texts)
+    found = Counter(text[2] for text in texts)
+    for id_ in range(3, len(VOCABULARY)):
+        share = found[VOCABULARY.characters[id_ - 3]] / number
+        assert share == pytest.approx(float(wanted[id_ - 1]), abs=0.03)
+
+
+def test_the_first_character_is_uniform(model):
+    found = Counter(generate(model, VOCABULARY, None, GenerationConfig(length=1), num_samples=5000))
+    assert set(found) == set("abcd ")
+    assert all(count / 5000 == pytest.approx(0.2, abs=0.03) for count in found.values())
+
+
+def test_temperature_zero_takes_the_likeliest_and_so_does_a_tiny_share(model):
+    cold = generate(model, VOCABULARY, None, GenerationConfig(length=30, start="a", temperature=0), seed=1)
+    narrow = generate(model, VOCABULARY, None, GenerationConfig(length=30, start="a", top_p=1e-9), seed=2)
+    assert cold == narrow
+
+
+def test_until_end(model):
+    with torch.no_grad():
+        model.output_bias[END] = 4.0
+    texts = generate(model, VOCABULARY, None, GenerationConfig(length=50, until_end=True), num_samples=20)
+    assert all("\n" not in text for text in texts)
+    assert min(map(len, texts)) < 50
+
+
+def test_a_beginning_outside_the_inventory_is_kept(model):
+    (text,) = generate(model, VOCABULARY, None, GenerationConfig(length=5, start="aж"))
+    assert text.startswith("aж")
+    assert len(text) == 7
+
+
+def test_features_matter():
+    config = replace(TINY, conditioning=Conditioning.OEST)
+    model = LanguageModel(config, vocabulary_size=len(VOCABULARY), num_features=4, seed=0)
+    with torch.no_grad():
+        model.encoder_weight.mul_(100)
+        model.projection.mul_(20)
+    cold = GenerationConfig(length=200, start="a")
+    one = generate(model, VOCABULARY, torch.tensor([1.0, 0, 0, 0]), cold)
+    other = generate(model, VOCABULARY, torch.tensor([0.0, 1, 1, 1]), cold)
+    assert one != other
+
+
+@pytest.mark.parametrize("wrong", [{"length": 0}, {"temperature": -1.0}, {"top_p": 0.0}, {"top_p": 1.5}])
+def test_settings_out_of_range_are_named(wrong):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        GenerationConfig(**wrong)

@@ -1,0 +1,134 @@
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protoglot.errors import ConfigError, StorageError
+from protoglot.ngram import NGram, Smoothing
+from protoglot.vocabulary import Vocabulary
+
+sentences = st.lists(st.text("abc", min_size=1, max_size=12), min_size=1, max_size=12)
+smoothings = st.sampled_from(Smoothing)
+
+
+class SlowWittenBell:
+    """The recursion over dictionaries, straight from the definition."""
+
+    def __init__(self, texts, vocabulary, order):
+        self.outcomes = len(vocabulary) - 1
+        self.order = order
+        self.after = {}
+        for text in texts:
+            symbols = ["END", *text, "END"]
+            for position in range(1, len(symbols)):
+                for length in range(min(order, position + 1)):
+                    context = tuple(symbols[position - length : position])
+                    self.after.setdefault(context, Counter())[symbols[position]] += 1
+
+    def probability(self, symbol, history):
+        value = 1 / self.outcomes
+        for length in range(min(self.order, len(history) + 1)):
+            counts = self.after.get(tuple(history[len(history) - length :]))
+            if counts is None:
+                break
+            total, different = counts.total(), len(counts)
+            value = (counts[symbol] + different * value) / (total + different)
+        return value
+
+    def nats(self, text):
+        symbols = ["END", *text, "END"]
+        return [-math.log(self.probability(symbols[n], symbols[:n])) for n in range(1, len(symbols))]
+
+
+@settings(deadline=None)
+@given(sentences, sentences, st.integers(1, 6))
+def test_witten_bell_equals_the_definition(training, tested, order):
+    vocabulary = Vocabulary.of(["abc"])
+    model = NGram.train(training, vocabulary, order=order)
+    slow = SlowWittenBell(training, vocabulary, order)
+    wanted = [cost for text in tested for cost in slow.nats(text)]
+    np.testing.assert_allclose(model.nats(tested), wanted, rtol=1e-12)
+
+
+@settings(deadline=None)
+@given(sentences, st.text("abcd", max_size=10), st.integers(1, 6), smoothings)
+def test_distributions_sum_to_one_and_agree_with_the_costs(training, text, order, smoothing):
+    model = NGram.train(training, Vocabulary.of(["abc"]), order=order, smoothing=smoothing)
+    probability, depth = model.distributions(text)
+    np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=1e-12)
+    assert (probability > 0).all()
+    targets = [*model.vocabulary.encode(text).ids, 1]
+    chosen = probability[np.arange(len(targets)), np.array(targets) - 1]
+    np.testing.assert_allclose(model.nats([text]), -np.log(chosen), rtol=1e-12)
+    assert ((depth >= 0) & (depth < order)).all()
+
+
+@pytest.mark.parametrize("smoothing", Smoothing)
+def test_probabilities_of_all_strings_sum_to_one(smoothing):
+    vocabulary = Vocabulary.of(["ab"])
+    model = NGram.train(["abba", "ab", "b"], vocabulary, order=3, smoothing=smoothing)
+    finished, unfinished = 0.0, 0.0
+    length = 5
+    for size in range(length + 1):
+        for text in itertools.product("abX", repeat=size):  # X stands for all characters outside the inventory
+            nats = model.nats(["".join(text)])
+            if size < length:
+                finished += math.exp(-nats.sum())
+            else:
+                unfinished += math.exp(-nats[:-1].sum())
+    assert finished + unfinished == pytest.approx(1, abs=1e-12)
+
+
+@settings(deadline=None)
+@given(sentences, smoothings)
+def test_scores_are_additive_and_do_not_depend_on_company(tested, smoothing):
+    model = NGram.train(["abcab", "cab"], Vocabulary.of(["abc"]), order=4, smoothing=smoothing)
+    alone = [model.score([sentence]) for sentence in tested]
+    together = model.score(tested)
+    assert together.nats == pytest.approx(sum(score.nats for score in alone))
+    assert together.num_characters == sum(len(sentence) + 1 for sentence in tested)
+
+
+def test_characters_outside_the_inventory_are_named():
+    vocabulary = Vocabulary.of(["ab"])
+    model = NGram.train(["ab"], vocabulary, order=2)
+    assert model.score(["ж"]).nats == pytest.approx(model.nats(["ж"]).sum() + vocabulary.other_nats("ж"))
+
+
+def test_text_that_was_seen_costs_less():
+    text = ["the cat sat on the mat", "the dog sat on the log"]
+    for smoothing in Smoothing:
+        model = NGram.train(text, Vocabulary.of(text), order=4, smoothing=smoothing)
+        assert (
+            model.score(text[:1]).bits_per_character < model.score(["tac eht tas no eht tam"]).bits_per_character
+        )
+
+
+@pytest.mark.parametrize("smoothing", Smoothing)
+def test_save_then_load_is_the_identity(tmp_path, smoothing):
+    text = ["one sentence is enough"]
+    model = NGram.train(text, Vocabulary.of(text), order=5, smoothing=smoothing)
+    model.save(tmp_path / "model", provenance={"source": "made up"})
+    loaded = NGram.load(tmp_path / "model")
+    assert (loaded.order, loaded.smoothing, loaded.vocabulary) == (5, smoothing, model.vocabulary)
+    np.testing.assert_array_equal(loaded.nats(["enough is enough"]), model.nats(["enough is enough"]))
+
+
+def test_a_damaged_model_is_refused(tmp_path):
+    NGram.train(["ab"], Vocabulary.of(["ab"]), order=2).save(tmp_path / "model")
+    file = tmp_path / "model" / "ngram.safetensors"
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(StorageError, match=r"ngram\.safetensors: damaged"):
+        NGram.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("order", [0, 13])
+def test_an_order_out_of_range_is_named(order):
+    with pytest.raises(ConfigError, match="wanted 1 to 12"):
+        NGram.train(["ab"], Vocabulary.of(["ab"]), order=order)
