@@ -1,11 +1,14 @@
-"""Draw the learning curves of runs: bits per character against characters read.
+"""Learning curves of runs, and what they reach: the picture and the table in the documentation.
 
-``keep RUN NAME`` copies the metrics of a run into ``benchmarks/results/learning/NAME.jsonl``; ``draw`` makes the
-picture in the documentation from everything kept there.
+``keep RUN NAME --scores ROWS.csv`` copies the metrics of a run, and the rows that ``protoglot evaluate RUN --out
+ROWS.csv`` wrote, into ``benchmarks/results/learning/``; ``draw`` makes the picture and the table from all that is
+kept there.
 """
 
 import argparse
+import csv
 import json
+import shutil
 from pathlib import Path
 
 from environment import RESULTS
@@ -14,7 +17,9 @@ from protoglot.storage import write_atomically
 from protoglot.training.monitor import METRICS, read_metrics
 
 KEPT = RESULTS / "learning"
-PICTURE = Path(__file__).parent.parent / "docs" / "images" / "learning-curve.svg"
+DOCS = Path(__file__).parent.parent / "docs"
+PICTURE = DOCS / "images" / "learning-curve.svg"
+TABLE = DOCS / "learning-table.md"
 # Colour-blind safe (Okabe and Ito), told apart by line style as well.
 STYLES = [("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":")]
 SMOOTHED = 20  # lines of metrics averaged into one point
@@ -27,12 +32,16 @@ def main() -> None:
     keeping = actions.add_parser("keep")
     keeping.add_argument("run", type=Path)
     keeping.add_argument("name")
+    keeping.add_argument("--scores", type=Path, required=True)
     actions.add_parser("draw")
     arguments = parser.parse_args()
     if arguments.action == "keep":
         print(f"kept {keep(arguments.run, arguments.name)}")
+        shutil.copyfile(arguments.scores, KEPT / f"{arguments.name}.csv")
     else:
         print(f"drawn {draw()}")
+        write_atomically(TABLE, make_table())
+        print(f"written {TABLE}")
 
 
 def keep(run: Path, name: str) -> Path:
@@ -54,6 +63,24 @@ def keep(run: Path, name: str) -> Path:
 def mean(lines: list[dict[str, float]]) -> float:
     """Mean bits per character of some lines; each stands for as many characters."""
     return sum(line["bits_per_character"] for line in lines) / len(lines)
+
+
+def make_table() -> str:
+    """What the kept runs reached, as a Markdown table."""
+    lines = [
+        "| run | characters read | minutes | seen languages | validation languages | held-out languages |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for path in sorted(KEPT.glob("*.csv")):
+        last = read_metrics(path.with_suffix(".jsonl"))[-1]
+        with path.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        cells = [path.stem, f"{last['characters'] / 1e6:.1f} M", f"{last['seconds'] / 60:.1f}"]
+        for role in ("training", "validation", "held_out"):
+            bits = [float(row["bits_per_character"]) for row in rows if row["role"] == role]
+            cells.append(f"{sum(bits) / len(bits):.3f} ({len(bits)})" if bits else "none")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def draw() -> Path:

@@ -160,7 +160,7 @@ def make_step(
 
 def scoring_variants(num_texts: int) -> dict[str, Callable[[], object]]:
     """Forward of the stack, and scoring with state carried over."""
-    stack = make_stack()
+    stack = [layer.eval() for layer in make_stack()]
     vectors = torch.randn(CHUNK_LENGTH, num_texts, COMPACT.embedding_size)
     ids = torch.randint(1, VOCABULARY_SIZE, (CHUNK_LENGTH + 1, num_texts))
 

@@ -57,6 +57,28 @@ class TrainedModel:
         return torch.tensor(self.features[language]).to(self.model.embedding)
 
 
+Parts = tuple[dict[str, object], dict[str, Mapping[str, NDArray[Any]]]]
+"""Content and tensors of an artefact (see :mod:`protoglot.artefacts`)."""
+
+
+def parts_of(trained: TrainedModel) -> Parts:
+    """A model as the content and tensors of an artefact, to which more may be added."""
+    with_features = sorted(trained.features)
+    tensors: dict[str, Mapping[str, NDArray[Any]]] = {"weights": weights_as_arrays(trained.model)}
+    if with_features:
+        tensors["typology"] = {"features": np.stack([trained.features[code] for code in with_features])}
+    content: dict[str, object] = {
+        "model": trained.model.config.to_json(),
+        "num_features": trained.model.num_features,
+        "vocabulary": trained.vocabulary.to_json(),
+        "languages": [asdict(record) for record in trained.languages.values()],
+        "languages_with_features": with_features,
+        "fold": asdict(trained.fold),
+        "provenance": dict(trained.provenance),
+    }
+    return content, tensors
+
+
 def save_trained(
     path: Path,
     trained: TrainedModel,
@@ -65,27 +87,11 @@ def save_trained(
     optimizer: Mapping[str, NDArray[Any]] | None = None,
 ) -> None:
     """Write a model, with the state of its training if it is to go on."""
-    with_features = sorted(trained.features)
-    tensors: dict[str, Mapping[str, NDArray[Any]]] = {"weights": weights_as_arrays(trained.model)}
-    if with_features:
-        tensors["typology"] = {"features": np.stack([trained.features[code] for code in with_features])}
+    content, tensors = parts_of(trained)
+    content["state"] = dict(state or {})
     if optimizer is not None:
         tensors["optimizer"] = optimizer
-    save_artefact(
-        path,
-        kind=KIND,
-        content={
-            "model": trained.model.config.to_json(),
-            "num_features": trained.model.num_features,
-            "vocabulary": trained.vocabulary.to_json(),
-            "languages": [asdict(record) for record in trained.languages.values()],
-            "languages_with_features": with_features,
-            "fold": asdict(trained.fold),
-            "provenance": dict(trained.provenance),
-            "state": dict(state or {}),
-        },
-        tensors=tensors,
-    )
+    save_artefact(path, kind=KIND, content=content, tensors=tensors)
 
 
 def load_trained(path: Path, *, device: str = "cpu") -> TrainedModel:
@@ -105,6 +111,25 @@ def load_with_state(
     """Read a model with the state of its training and of its optimiser, which are empty if it was not kept."""
     path = newest_checkpoint(path) or path
     content, tensors = load_artefact(path, kind=KIND)
+    trained = trained_from_parts(content, tensors, path=path, device=device)
+    state = content.get("state")
+    if not isinstance(state, dict):
+        raise StorageError(f"{path / HEADER}: not the header of a model (no state)")
+    return trained, state, tensors.get("optimizer", {})
+
+
+def trained_from_parts(
+    content: Mapping[str, Any],
+    tensors: Mapping[str, Mapping[str, NDArray[Any]]],
+    *,
+    path: Path,
+    device: str = "cpu",
+) -> TrainedModel:
+    """The model that :func:`parts_of` took apart.
+
+    Raises:
+        StorageError: if something is missing or does not fit; ``path`` says where it was found.
+    """
     name = str(path / HEADER)
     try:
         config = ModelConfig.from_json(content["model"], name=name)
@@ -120,7 +145,7 @@ def load_with_state(
         with torch.device("meta"):  # no memory and no initial weights before the sizes are known to be right
             model = LanguageModel(config, vocabulary_size=len(vocabulary), num_features=content["num_features"])
         features = _features_by_language(content["languages_with_features"], tensors, model.num_features)
-        weights, provenance, state = tensors["weights"], dict(content["provenance"]), dict(content["state"])
+        weights, provenance = tensors["weights"], dict(content["provenance"])
     except (KeyError, TypeError, ValueError) as error:
         raise StorageError(f"{name}: not the header of a model ({error!r})") from error
     except (ConfigError, VocabularyError) as error:  # both name the file
@@ -130,7 +155,7 @@ def load_with_state(
     check_weights(model, weights, name=str(path / WEIGHTS))
     model = model.to_empty(device="cpu")
     load_weights(model, weights, name=str(path / WEIGHTS))
-    trained = TrainedModel(
+    return TrainedModel(
         model=model.to(device),
         vocabulary=vocabulary,
         languages=records,
@@ -138,7 +163,6 @@ def load_with_state(
         fold=fold,
         provenance=provenance,
     )
-    return trained, state, tensors.get("optimizer", {})
 
 
 def newest_checkpoint(run: Path) -> Path | None:

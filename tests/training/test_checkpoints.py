@@ -151,6 +151,14 @@ def test_what_a_crash_left_is_removed_and_nothing_else(tmp_path):
     assert loaded_step(tmp_path) == 3
 
 
+def test_the_best_model_comes_back_if_a_crash_came_while_it_was_replaced(tmp_path):
+    save_trained(tmp_path / f".{BEST}.old", tiny_trained(seed=1))
+    save_trained(tmp_path / f".{BEST}.new", tiny_trained(seed=2))
+    remove_stale(tmp_path)
+    assert load_with_state(tmp_path / BEST)[0].provenance["seed"] == 1
+    assert [path.name for path in tmp_path.iterdir()] == [BEST]
+
+
 def test_a_pointer_to_nothing_removes_nothing(tmp_path):
     save_step(tmp_path, tiny_trained(), 3)
     (tmp_path / LATEST).write_text(json.dumps({"checkpoint": "step-00000009"}))

@@ -20,6 +20,7 @@ COMMANDS = {
     "typology": ("protoglot.cli.typology:typology", "Look at the typological vectors of languages (URIEL)."),
     "train": ("protoglot.cli.train:train", "Train a language model on many languages."),
     "evaluate": ("protoglot.cli.evaluate:evaluate", "Bits per character of a model, language by language."),
+    "prior": ("protoglot.cli.prior:prior", "Turn a trained model into a universal prior over weights."),
     "generate": ("protoglot.cli.generate:generate", "Sample text from a model."),
 }
 

@@ -274,7 +274,15 @@ def run_lstm_layer(
     )
     # The kernel behind torch.nn.LSTM, called with weights that need not be parameters.
     out, last_hidden, last_cell = torch.lstm(
-        values, (hidden.unsqueeze(0), cell.unsqueeze(0)), parameters, True, 1, 0.0, True, False, False
+        values,
+        (hidden.unsqueeze(0), cell.unsqueeze(0)),
+        parameters,
+        has_biases=True,
+        num_layers=1,
+        dropout=0.0,
+        train=torch.is_grad_enabled(),  # what a backward pass needs is kept only where there can be one
+        bidirectional=False,
+        batch_first=False,
     )
     return out, last_hidden.squeeze(0), last_cell.squeeze(0)
 

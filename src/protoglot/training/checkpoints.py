@@ -53,6 +53,9 @@ def save_checkpoint(
 
 def remove_stale(run: Path) -> None:
     """Remove all checkpoints but the newest, and what a crash left unfinished."""
+    stepped_aside = run / f".{BEST}.old"
+    if stepped_aside.is_dir() and not (run / BEST).exists():  # a crash came before the new one took its place
+        stepped_aside.rename(run / BEST)
     unfinished = [*run.glob(".*.partial"), *run.glob(f".{BEST}.*")]
     newest = newest_checkpoint(run)
     if newest is not None and newest.is_dir():  # a pointer to nothing is no reason to remove the others

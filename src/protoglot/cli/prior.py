@@ -1,0 +1,78 @@
+"""``protoglot prior``."""
+
+from pathlib import Path
+
+import click
+
+from protoglot.cli.computing import computing_options, prepare
+from protoglot.cli.main import EXIT_INTERRUPTED
+from protoglot.cli.output import progress_of_amount
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--corpus", "corpus_name", metavar="NAME|PATH", help="The corpus of the run [default: as it was named].")
+@click.option(
+    "--sequences",
+    metavar="NUMBER|all",
+    default="200",
+    show_default=True,
+    help="Sequences of each training language to measure.",
+)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory of the prior.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draw of sequences.")
+@computing_options
+def prior(
+    run: Path,
+    corpus_name: str | None,
+    sequences: str,
+    out: Path,
+    seed: int,
+    device: str,
+    threads: int | None,
+) -> int:
+    """Turn a trained model into a universal prior over weights.
+
+    Measures the Fisher information of every weight on the training text of the run: the mean over languages, and within
+    a language over its sequences, of the squared gradient of one sequence's log-likelihood. Ctrl-C keeps the
+    languages that are done; the same command goes on.
+
+    \b
+    Examples:
+      protoglot prior runs/bare2 --out priors/bare2
+      protoglot prior runs/bare2 --sequences all --out priors/bare2-all
+    """
+    import shutil
+
+    from protoglot.cli.stopping import stop_on_signals
+    from protoglot.corpus.opening import open_corpus
+    from protoglot.prior.laplace import FisherConfig, choose_sequences, infer_prior, training_streams
+    from protoglot.trained import load_trained
+
+    if sequences != "all" and not sequences.isdecimal():
+        raise click.UsageError(f"--sequences {sequences!r}; wanted a whole number from 1, or all")
+    if out.exists():
+        raise click.UsageError(f"--out {out}: exists already; wanted a new directory")
+    chosen = prepare(device, threads)
+    trained = load_trained(run, device=chosen)
+    config = FisherConfig(max_sequences=None if sequences == "all" else int(sequences), seed=seed)
+    streams = training_streams(open_corpus(corpus_name or str(trained.provenance["corpus"])), trained)
+    total = sum(len(choose_sequences(stream, language, config)) for language, stream in streams.items())
+    unfinished = out.with_name(f"{out.name}.unfinished")
+    with (
+        progress_of_amount(total, "measuring") as advance,
+        stop_on_signals(lambda: click.echo("stopping after this language ...", err=True)) as stop_asked,
+    ):
+        found = infer_prior(
+            trained, streams, config, unfinished=unfinished, on_sequences=advance, stop_asked=stop_asked
+        )
+    if found is None:
+        click.echo(f"{unfinished}: what is done so far. Go on with the same command.")
+        return EXIT_INTERRUPTED
+    found.save(out)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    click.echo(
+        f"{out}: a prior over {sum(weight.numel() for weight in trained.model.parameters()):,} weights, from "
+        f"{sum(found.num_sequences.values()):,} sequences of {len(found.num_sequences)} languages"
+    )
+    return 0
