@@ -7,12 +7,12 @@ import argparse
 
 import torch
 from environment import save_result
-from training import NUM_FEATURES, VOCABULARY_SIZE, make_step, measure
 
 from protoglot.devices import prepare_cpu
 from protoglot.model.config import COMPACT, Conditioning
 from protoglot.model.network import LanguageModel
 from protoglot.prior.fisher import sum_squared_gradients
+from training import NUM_FEATURES, VOCABULARY_SIZE, make_step, measure
 
 WANTED_SPEED_UP = 8.0
 WANTED_COST = 2.0
@@ -36,18 +36,26 @@ def main() -> None:
         for column in range(LOOPED):
             one = ids[:, column : column + 1]
             nats, _ = model.nats(one[:-1], one[1:], None)
-            for sums, gradient in zip(total, torch.autograd.grad(nats.sum(), list(model.parameters())), strict=True):
+            for sums, gradient in zip(
+                total, torch.autograd.grad(nats.sum(), list(model.parameters())), strict=True
+            ):
                 sums += gradient.square()
 
     seconds = measure(
         {
-            "exact, in batches": lambda: sum_squared_gradients(model, ids, None, sequences_at_once=arguments.at_once),
+            "exact, in batches": lambda: sum_squared_gradients(
+                model, ids, None, sequences_at_once=arguments.at_once
+            ),
             "loop over single sequences": loop,
             "training step": make_step(Conditioning.BARE, ids[:, :16], None),
         },
         arguments.rounds,
     )
-    sequences = {"exact, in batches": arguments.sequences, "loop over single sequences": LOOPED, "training step": 16}
+    sequences = {
+        "exact, in batches": arguments.sequences,
+        "loop over single sequences": LOOPED,
+        "training step": 16,
+    }
     rates = {name: arguments.length * sequences[name] / seconds[name] for name in seconds}
     speed_up = rates["exact, in batches"] / rates["loop over single sequences"]
     cost = rates["training step"] / rates["exact, in batches"]

@@ -40,7 +40,7 @@ def main() -> None:
     after = peak_megabytes()
     num_characters = sum(stream_lengths(data.streams).values())
     result = {
-        "corpus": arguments.corpus or "synthetic",
+        "corpus": Path(arguments.corpus).name if arguments.corpus else "synthetic",
         "training_characters": num_characters,
         "seconds": round(seconds, 1),
         "peak_megabytes_before": round(before),

@@ -44,7 +44,7 @@ WANTED = {
 def main() -> None:
     """Measure, print and save."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--batch-size", type=int, default=COMPACT_TRAINING.batching.batch_size)
     parser.add_argument("--length", type=int, default=125)
     parser.add_argument("--texts", type=int, default=52, help="languages scored side by side")

@@ -20,7 +20,7 @@ ROOMS = [
     ["protoglot.folds", "protoglot.scores", "protoglot.artefacts", "protoglot.devices"],
     ["protoglot.batching", "protoglot.model", "protoglot.ngram"],
     ["protoglot.evaluation", "protoglot.generation", "protoglot.trained", "protoglot.prior"],
-    ["protoglot.training"],
+    ["protoglot.training", "protoglot.adaptation"],
     ["protoglot.cli"],
     ["protoglot.__main__"],
 ]

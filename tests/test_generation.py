@@ -17,7 +17,9 @@ VOCABULARY = Vocabulary.of(["abcd "])
 def model():
     made = LanguageModel(TINY, vocabulary_size=len(VOCABULARY), num_features=0, seed=2)
     with torch.no_grad():
-        made.output_bias.copy_(torch.tensor([50.0, -3.0, 50.0, 0.5, 1.0, -1.0, 0.0, 0.2]))  # BEGIN, END, OTHER, ...
+        made.output_bias.copy_(
+            torch.tensor([50.0, -3.0, 50.0, 0.5, 1.0, -1.0, 0.0, 0.2])
+        )  # BEGIN, END, OTHER, ...
     return made
 
 

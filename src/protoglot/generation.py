@@ -18,7 +18,7 @@ class GenerationConfig:
     """Characters to generate, the beginning included if it was drawn."""
 
     start: str | None = None
-    """What the text begins with; ``None`` draws a first character uniformly from the inventory, as in the paper."""
+    """What the text begins with; ``None`` draws a first character uniformly, as in the paper."""
 
     temperature: float = 1.0
     """Below 1 the likely becomes likelier; 0 takes the likeliest character each time."""
@@ -50,8 +50,8 @@ def generate(
 ) -> list[str]:
     """Sample texts side by side; the same seed gives the same texts.
 
-    OTHER is never drawn, for it names no character; a character of ``start`` outside the inventory is read as OTHER
-    and shown as it is.
+    OTHER is never drawn, for it names no character; a character of ``start`` outside the inventory is read as
+    OTHER and shown as it is.
 
     Args:
         model: dropout is off.

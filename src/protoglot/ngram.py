@@ -124,7 +124,8 @@ class NGram:
             pairs = _find(level.pair_keys, numbers[seen] * self._size + text.symbols[seen])
             gain = np.where(pairs >= 0, level.gains[pairs], 0.0)
             probability[seen] = gain + level.back_off[numbers[seen]] * probability[seen]
-        return -np.log(probability)
+        nats: Floats = -np.log(probability)
+        return nats
 
     def score(self, sentences: Sequence[str]) -> Score:
         """What the model pays for sentences, each on its own; characters outside the inventory are named too."""

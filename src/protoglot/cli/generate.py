@@ -12,8 +12,12 @@ from protoglot.cli.computing import computing_options, prepare
 @click.option("--language", metavar="CODE", help="Language of the text; needed for a model that reads typology.")
 @click.option("--start", metavar="TEXT", help="What the text begins with [default: a random character].")
 @click.option("--length", type=click.IntRange(1), default=100, show_default=True, help="Characters of each text.")
-@click.option("--temperature", type=click.FloatRange(0), default=1.0, show_default=True, help="0 takes the likeliest.")
-@click.option("--top-p", type=float, default=1.0, show_default=True, help="Sample among the likeliest with this share.")
+@click.option(
+    "--temperature", type=click.FloatRange(0), default=1.0, show_default=True, help="0 takes the likeliest."
+)
+@click.option(
+    "--top-p", type=float, default=1.0, show_default=True, help="Sample among the likeliest with this share."
+)
 @click.option("--until-end", is_flag=True, help="Stop at the end of a sentence.")
 @click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="How many texts.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)

@@ -11,7 +11,9 @@ from protoglot.cli.output import progress_of_amount
 
 @click.command()
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--corpus", "corpus_name", metavar="NAME|PATH", help="The corpus of the run [default: as it was named].")
+@click.option(
+    "--corpus", "corpus_name", metavar="NAME|PATH", help="The corpus of the run [default: as it was named]."
+)
 @click.option(
     "--sequences",
     metavar="NUMBER|all",
@@ -19,7 +21,9 @@ from protoglot.cli.output import progress_of_amount
     show_default=True,
     help="Sequences of each training language to measure.",
 )
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory of the prior.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory of the prior."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draw of sequences.")
 @computing_options
 def prior(
@@ -33,9 +37,9 @@ def prior(
 ) -> int:
     """Turn a trained model into a universal prior over weights.
 
-    Measures the Fisher information of every weight on the training text of the run: the mean over languages, and within
-    a language over its sequences, of the squared gradient of one sequence's log-likelihood. Ctrl-C keeps the
-    languages that are done; the same command goes on.
+    Measures the Fisher information of every weight on the training text of the run: the mean over languages, and
+    within a language over its sequences, of the squared gradient of one sequence's log-likelihood. Ctrl-C keeps
+    the languages that are done; the same command goes on.
 
     \b
     Examples:

@@ -116,7 +116,9 @@ def _prior_variance(trained: TrainedModel) -> float:
     """Sigma squared of the training that made a model."""
     settings = trained.provenance.get("training")
     if not isinstance(settings, dict) or not isinstance(settings.get("prior_variance"), int | float):
-        raise ConfigError("the model does not say with what prior variance it was trained; wanted one made by train")
+        raise ConfigError(
+            "the model does not say with what prior variance it was trained; wanted one made by train"
+        )
     return float(settings["prior_variance"])
 
 

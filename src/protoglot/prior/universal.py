@@ -1,8 +1,8 @@
 r"""The universal prior: the Laplace approximation of the posterior over weights, given the training languages.
 
-:math:`p(w \mid D) \approx N(w^\star, -\tilde{H}^{-1})` with :math:`\tilde{H} = -\mathrm{diag}(f) - I / \sigma^2` (§3.1, §3.2):
-the mean are the weights that training found, and the precision of each weight is its Fisher information plus that of
-the Gaussian that training began with.
+:math:`p(w \mid D) \approx N(w^\star, -\tilde{H}^{-1})` with
+:math:`\tilde{H} = -\mathrm{diag}(f) - I / \sigma^2` (§3.1, §3.2): the mean are the weights that training found,
+and the precision of each weight is its Fisher information plus that of the Gaussian that training began with.
 """
 
 import math
@@ -73,7 +73,12 @@ class UniversalPrior:
             if not np.isfinite(values).all() or (values < 0).any():
                 raise StorageError(f"{file}: {name}: negative or not finite; wanted squares")
         variance, counts = content.get("prior_variance"), content.get("num_sequences")
-        if not isinstance(variance, float) or not variance > 0 or math.isinf(variance) or not isinstance(counts, dict):
+        if (
+            not isinstance(variance, float)
+            or not variance > 0
+            or math.isinf(variance)
+            or not isinstance(counts, dict)
+        ):
             raise StorageError(f"{path / HEADER}: damaged; wanted prior_variance and num_sequences")
         return cls(
             mean=mean,

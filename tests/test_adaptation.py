@@ -1,0 +1,179 @@
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+
+from protoglot.adaptation import (
+    AdaptationConfig,
+    Gaussian,
+    Method,
+    adapt,
+    extended_model,
+    make_gaussian,
+    pull_towards_mean,
+)
+from protoglot.errors import ConfigError
+from protoglot.evaluation import evaluate, make_scored_text
+from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
+from protoglot.splits import split_sentences
+from tiny import babble, babble_corpus, tiny_trained
+
+SENTENCES = tuple(babble("abdëgñ", 40, seed=0))  # of the language that is held out
+FEW = AdaptationConfig(num_epochs=3, learning_rate=5e-3, batch_size=4, length=20)
+
+
+def make_prior(conditioning="bare"):
+    made = tiny_trained(conditioning)
+    trained = replace(made, provenance={**made.provenance, "training": {"prior_variance": 1.0}})
+    config = FisherConfig(length=20, max_sequences=5)
+    return infer_prior(trained, training_streams(babble_corpus(), trained), config)
+
+
+def features_for(prior):
+    return prior.mean.features_of("wol")
+
+
+def weights_of(model):
+    return {name: weight.detach().clone() for name, weight in model.named_parameters()}
+
+
+def same(first, second, **tolerance):
+    for name in first:
+        torch.testing.assert_close(first[name], second[name], **(tolerance or {"rtol": 0, "atol": 0}), msg=name)
+
+
+@pytest.mark.parametrize("conditioning", ["bare", "oest", "plat"])
+@pytest.mark.parametrize("method", [Method.UNIV, Method.FITU, Method.L2_SP])
+def test_no_sentences_return_the_mean_exactly(conditioning, method):
+    prior = make_prior(conditioning)
+    model, vocabulary = adapt(prior, [], features_for(prior), replace(FEW, method=method))
+    same(weights_of(model), weights_of(prior.mean.model))
+    assert vocabulary == prior.mean.vocabulary
+
+
+@pytest.mark.parametrize("conditioning", ["bare", "oest", "plat"])
+@pytest.mark.parametrize("method", [Method.UNIV, Method.L2_SP])
+def test_a_huge_strength_returns_the_mean(conditioning, method):
+    prior = make_prior(conditioning)
+    config = replace(FEW, method=method, strength=1e30)
+    model, _ = adapt(prior, SENTENCES, features_for(prior), config)
+    same(weights_of(model), weights_of(prior.mean.model), rtol=0, atol=1e-9)
+
+
+def test_no_strength_is_fine_tuning():
+    prior = make_prior()
+    tuned, _ = adapt(prior, SENTENCES, None, replace(FEW, method=Method.FITU))
+    for method in (Method.UNIV, Method.L2_SP):
+        model, _ = adapt(prior, SENTENCES, None, replace(FEW, method=method, strength=0.0))
+        same(weights_of(model), weights_of(tuned), rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("conditioning", ["bare", "oest", "plat"])
+@pytest.mark.parametrize("method", Method)
+def test_every_method_learns_and_leaves_the_prior_as_it_was(conditioning, method):
+    prior = make_prior(conditioning)
+    before = copy.deepcopy(weights_of(prior.mean.model))
+    split = split_sentences(SENTENCES)
+    config = replace(FEW, method=method, strength=1e-3, num_epochs=8, dropout=0.1)
+    paid = []
+    model, vocabulary = adapt(
+        prior, split.train, features_for(prior), config, on_epoch=lambda number, bits: paid.append(bits)
+    )
+    assert len(paid) == 8
+    assert paid[-1] < paid[0]
+    same(weights_of(prior.mean.model), before)
+    score = evaluate(model, {"wol": make_scored_text(split.test, vocabulary, features_for(prior))})["wol"]
+    untaught = evaluate(
+        prior.mean.model, {"wol": make_scored_text(split.test, prior.mean.vocabulary, features_for(prior))}
+    )["wol"]
+    assert score.bits_per_character < untaught.bits_per_character
+
+
+def test_a_stronger_prior_stays_closer_to_its_mean():
+    prior = make_prior()
+    mean = weights_of(prior.mean.model)
+    distances = []
+    for strength in (0.0, 1e2, 1e4, 1e6):
+        model, _ = adapt(prior, SENTENCES, None, replace(FEW, method=Method.L2_SP, strength=strength))
+        adapted = weights_of(model)
+        distances.append(sum(float((adapted[name] - mean[name]).square().sum()) for name in mean))
+    assert distances == sorted(distances, reverse=True)
+    assert distances[-1] < distances[0] / 100
+
+
+def test_new_characters_get_ids_behind_the_known_ones():
+    prior = make_prior()
+    model, vocabulary = adapt(prior, ["ωψ ab", "ψω"], None, FEW)
+    assert vocabulary.characters[: len(prior.mean.vocabulary.characters)] == prior.mean.vocabulary.characters
+    assert {"ω", "ψ"} <= set(vocabulary.characters)
+    assert model.embedding.shape[0] == len(vocabulary)
+
+
+def test_an_extended_model_computes_as_before_for_known_characters():
+    prior = make_prior()
+    vocabulary = prior.mean.vocabulary.extended(["ωψ"])
+    model = extended_model(prior.mean.model, vocabulary, dropout=0.0)
+    ids = torch.randint(3, len(prior.mean.vocabulary), (9, 2))
+    old, _ = prior.mean.model.hidden_states(ids, None, prior.mean.model.initial_state(2))
+    new, _ = model.hidden_states(ids, None, model.initial_state(2))
+    torch.testing.assert_close(new, old)
+
+
+def test_the_pull_has_the_fixed_point_of_the_gradient():
+    """Minimising a quadratic likelihood and a Gaussian prior ends at the weighted mean of the two."""
+    prior = make_prior()
+    model = extended_model(prior.mean.model, prior.mean.vocabulary, dropout=0.0).double()
+    weights = dict(model.named_parameters())
+    gaussian = Gaussian(
+        {name: torch.zeros_like(weight).detach() for name, weight in weights.items()},
+        {name: torch.full_like(weight, 3.0).detach() for name, weight in weights.items()},
+    )
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(1500):
+        rate = 1e-2 * (1 - step / 1500)
+        optimizer.param_groups[0]["lr"] = rate
+        optimizer.zero_grad()
+        sum((weight - 1).square().sum() / 2 for weight in weights.values()).backward()
+        optimizer.step()
+        pull_towards_mean(model, optimizer, gaussian, strength=1.0, rate=rate)
+    for weight in weights.values():
+        torch.testing.assert_close(weight.detach(), torch.full_like(weight, 0.25), rtol=0, atol=0.01)
+
+
+def test_the_gaussians_of_the_methods():
+    prior = make_prior()
+    model = prior.mean.model
+    assert make_gaussian(prior, model, Method.FITU) is None
+    uninformative = make_gaussian(prior, model, Method.NINF)
+    assert all(not values.any() for values in uninformative.mean.values())
+    universal = make_gaussian(prior, model, Method.UNIV)
+    same(universal.precision, prior.precision())
+    same(universal.mean, weights_of(model))
+
+
+def test_uninformative_zero_shot_is_a_draw_from_a_standard_normal():
+    prior = make_prior()
+    model, _ = adapt(prior, [], None, replace(FEW, method=Method.NINF))
+    values = torch.cat([weight.detach().flatten() for weight in model.parameters()])
+    assert float(values.mean()) == pytest.approx(0, abs=0.1)
+    assert float(values.std()) == pytest.approx(1, abs=0.1)
+
+
+def test_the_seed_decides():
+    prior = make_prior()
+    config = replace(FEW, dropout=0.3)
+    first, _ = adapt(prior, SENTENCES, None, config)
+    again, _ = adapt(prior, SENTENCES, None, config)
+    other, _ = adapt(prior, SENTENCES, None, replace(config, seed=1))
+    same(weights_of(first), weights_of(again))
+    assert not torch.equal(first.projection, other.projection)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"strength": -1.0}, {"num_epochs": -1}, {"learning_rate": 0.0}, {"dropout": 1.0}, {"max_gradient_norm": 0.0}],
+)
+def test_settings_out_of_range_are_named(wrong):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        AdaptationConfig(**wrong)
