@@ -43,7 +43,7 @@ class UniversalPrior:
         return {name: values + 1 / self.prior_variance for name, values in self.fisher.items()}
 
     def signal_to_noise(self) -> dict[str, Tensor]:
-        """Appendix B: |mean| over standard deviation of each weight."""
+        """Appendix B: absolute mean over standard deviation of each weight."""
         weights = dict(self.mean.model.named_parameters())
         return {
             name: weights[name].detach().abs() * precision.sqrt() for name, precision in self.precision().items()
