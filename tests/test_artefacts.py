@@ -181,9 +181,7 @@ def test_missing_files_are_named(artefact, name, instead):
 
 
 def test_a_missing_artefact_is_named(tmp_path):
-    with pytest.raises(
-        StorageError, match=r"nowhere: no header\.json in it; wanted a directory that protoglot wrote"
-    ):
+    with pytest.raises(StorageError, match=r"nowhere: no such directory; wanted a directory that protoglot wrote"):
         load_artefact(tmp_path / "nowhere", kind="thing")
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="below"):

@@ -93,7 +93,8 @@ def read_header(path: Path) -> dict[str, Any]:
             raise StorageError(f"{file}: {file.stat().st_size:,} bytes; wanted at most {_MAX_HEADER_BYTES:,}")
         header = json.loads(file.read_bytes())
     except FileNotFoundError as error:
-        raise StorageError(f"{path}: no {HEADER} in it; wanted a directory that protoglot wrote") from error
+        found = f"no {HEADER} in it" if path.exists() else "no such directory"
+        raise StorageError(f"{path}: {found}; wanted a directory that protoglot wrote") from error
     except OSError as error:
         raise StorageError(f"{file}: cannot be read ({error.strerror or error})") from error
     except (ValueError, RecursionError) as error:

@@ -243,7 +243,7 @@ def a_file(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "named"),
     [
-        (missing, "broken: no header.json in it"),
+        (missing, "broken: no such directory"),
         (no_header, "no header.json in it"),
         (flipped_weights, "weights.safetensors: damaged"),
         (cut_weights, "weights.safetensors: 100 bytes; wanted"),
