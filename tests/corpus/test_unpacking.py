@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protoglot.corpus.unpacking import unpack_tar
+from protoglot.corpus.unpacking import Unpacked, unpack_into
 from protoglot.errors import DownloadError, ProtoglotError, StorageError
+from protoglot.storage import directory_written_whole
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = {
@@ -21,6 +22,12 @@ FILES = {
     "bibles/deep/er/B.xml": b"",
     "x.bin": bytes(512),
 }
+
+
+def unpack_tar(archive: Path, destination: Path, **options) -> Unpacked:
+    """Unpack as fetching does: into a directory that appears only if all went well."""
+    with directory_written_whole(destination) as directory:
+        return unpack_into(archive, directory, **options)
 
 
 @pytest.fixture(autouse=True, scope="module")

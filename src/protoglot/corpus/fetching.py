@@ -49,7 +49,7 @@ class Source:
     """What there must be at least one file of for the corpus to be read: for the reader, and as a pattern."""
 
     max_archive_bytes: int
-    """Largest archive accepted; several times what it is today."""
+    """Largest archive accepted: a guard against an endless answer, not a measure of the corpus."""
 
     max_total_bytes: int
     """The same, decompressed."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO, Self
 
 from protoglot.errors import DownloadError
-from protoglot.storage import directory_written_whole
 
 MAX_TOTAL_BYTES = 16 << 30
 MAX_MEMBERS = 100_000
@@ -41,36 +40,6 @@ class Unpacked:
 
     comment: str | None
     """Comment of the archive's global header; ``git archive`` writes the commit there."""
-
-
-def unpack_tar(
-    archive: Path,
-    destination: Path,
-    *,
-    keep: Callable[[str], bool],
-    max_total_bytes: int = MAX_TOTAL_BYTES,
-    max_members: int = MAX_MEMBERS,
-    comment: str | None = None,
-    on_progress: Progress | None = None,
-) -> Unpacked:
-    """Unpack a ``.tar.gz`` into a new directory, which appears only if all went well.
-
-    See :func:`unpack_into` for the arguments and for what is refused.
-
-    Raises:
-        DownloadError: if the archive is damaged or refused.
-        StorageError: if the destination exists or cannot be written.
-    """
-    with directory_written_whole(destination) as directory:
-        return unpack_into(
-            archive,
-            directory,
-            keep=keep,
-            max_total_bytes=max_total_bytes,
-            max_members=max_members,
-            comment=comment,
-            on_progress=on_progress,
-        )
 
 
 def unpack_into(

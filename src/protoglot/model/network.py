@@ -91,8 +91,8 @@ class LanguageModel(nn.Module):
     def _initialise(self, generator: torch.Generator) -> None:
         """Orthogonal recurrent weights, forget gates open, embeddings of unit length.
 
-        Departs: the paper says nothing of initialisation; with PyTorch's defaults learning starts several
-        times more slowly.
+        Departs: the paper says nothing of initialisation. Signals and gradients keep their size from the first
+        step on, which PyTorch's defaults do not give a stack with tied embeddings.
         """
         config = self.config
         self.embedding.normal_(0, config.embedding_size**-0.5, generator=generator)
