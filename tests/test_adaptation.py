@@ -4,30 +4,28 @@ from dataclasses import replace
 import pytest
 import torch
 
-from protoglot.adaptation import (
-    AdaptationConfig,
-    Gaussian,
-    Method,
-    adapt,
-    extended_model,
-    make_gaussian,
-    pull_towards_mean,
-)
+from protoglot.adaptation import adapt, make_gaussian
 from protoglot.errors import ConfigError
 from protoglot.evaluation import evaluate, make_scored_text
+from protoglot.prior.extending import extended_model
+from protoglot.prior.fitting import Gaussian, pull_towards_mean
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
+from protoglot.prior.methods import AdaptationConfig, Method
+from protoglot.prior.spread import SpreadConfig, measure_spread
 from protoglot.splits import split_sentences
 from tiny import babble, babble_corpus, tiny_trained
 
 SENTENCES = tuple(babble("abdëgñ", 40, seed=0))  # of the language that is held out
-FEW = AdaptationConfig(num_epochs=3, learning_rate=5e-3, batch_size=4, length=20)
+FEW = AdaptationConfig(method=Method.UNIV, num_epochs=3, learning_rate=5e-3, dropout=0.0, batch_size=4, length=20)
+INFORMED = [Method.UNIV, Method.L2_SP, Method.HIER]
 
 
 def make_prior(conditioning="bare"):
     made = tiny_trained(conditioning)
     trained = replace(made, provenance={**made.provenance, "training": {"prior_variance": 1.0}})
-    config = FisherConfig(length=20, max_sequences=5)
-    return infer_prior(trained, training_streams(babble_corpus(), trained), config)
+    streams = training_streams(babble_corpus(), trained)
+    prior = infer_prior(trained, streams, FisherConfig(length=20, max_sequences=5))
+    return replace(prior, spread=measure_spread(trained, streams, SpreadConfig(num_characters=200, num_epochs=1)))
 
 
 def features_for(prior):
@@ -44,7 +42,7 @@ def same(first, second, **tolerance):
 
 
 @pytest.mark.parametrize("conditioning", ["bare", "oest", "plat"])
-@pytest.mark.parametrize("method", [Method.UNIV, Method.FITU, Method.L2_SP])
+@pytest.mark.parametrize("method", [Method.FITU, *INFORMED])
 def test_no_sentences_return_the_mean_exactly(conditioning, method):
     prior = make_prior(conditioning)
     model, vocabulary = adapt(prior, [], features_for(prior), replace(FEW, method=method))
@@ -53,7 +51,7 @@ def test_no_sentences_return_the_mean_exactly(conditioning, method):
 
 
 @pytest.mark.parametrize("conditioning", ["bare", "oest", "plat"])
-@pytest.mark.parametrize("method", [Method.UNIV, Method.L2_SP])
+@pytest.mark.parametrize("method", INFORMED)
 def test_a_huge_strength_returns_the_mean(conditioning, method):
     prior = make_prior(conditioning)
     config = replace(FEW, method=method, strength=1e30)
@@ -64,7 +62,7 @@ def test_a_huge_strength_returns_the_mean(conditioning, method):
 def test_no_strength_is_fine_tuning():
     prior = make_prior()
     tuned, _ = adapt(prior, SENTENCES, None, replace(FEW, method=Method.FITU))
-    for method in (Method.UNIV, Method.L2_SP):
+    for method in INFORMED:
         model, _ = adapt(prior, SENTENCES, None, replace(FEW, method=method, strength=0.0))
         same(weights_of(model), weights_of(tuned), rtol=0, atol=1e-7)
 
@@ -94,7 +92,7 @@ def test_a_stronger_prior_stays_closer_to_its_mean():
     prior = make_prior()
     mean = weights_of(prior.mean.model)
     distances = []
-    for strength in (0.0, 1e2, 1e4, 1e6):
+    for strength in (0.0, 1e1, 1e3, 1e5):
         model, _ = adapt(prior, SENTENCES, None, replace(FEW, method=Method.L2_SP, strength=strength))
         adapted = weights_of(model)
         distances.append(sum(float((adapted[name] - mean[name]).square().sum()) for name in mean))
@@ -144,12 +142,43 @@ def test_the_pull_has_the_fixed_point_of_the_gradient():
 def test_the_gaussians_of_the_methods():
     prior = make_prior()
     model = prior.mean.model
-    assert make_gaussian(prior, model, Method.FITU) is None
-    uninformative = make_gaussian(prior, model, Method.NINF)
+
+    def gaussian(method):
+        return make_gaussian(prior, model, replace(FEW, method=method, strength=0.5))
+
+    assert gaussian(Method.FITU) is None
+    uninformative = gaussian(Method.NINF)
     assert all(not values.any() for values in uninformative.mean.values())
-    universal = make_gaussian(prior, model, Method.UNIV)
-    same(universal.precision, prior.precision())
+    assert all((values == 0.5).all() for values in uninformative.precision.values())
+    universal = gaussian(Method.UNIV)
     same(universal.mean, weights_of(model))
+    number = prior.num_training_sequences
+    same(universal.precision, {name: values * (0.5 * number) for name, values in prior.precision().items()})
+    hierarchical = gaussian(Method.HIER)
+    same(hierarchical.precision, {name: 0.5 / values for name, values in prior.spread.items()}, rtol=1e-6, atol=0)
+
+
+def test_the_even_prior_is_as_strong_as_the_universal_one():
+    prior = make_prior()
+    even = make_gaussian(prior, prior.mean.model, replace(FEW, method=Method.L2_SP)).precision
+    universal = make_gaussian(prior, prior.mean.model, FEW).precision
+    assert len({float(value) for values in even.values() for value in values.flatten()}) == 1
+    total = {name: float(values.double().sum()) for name, values in universal.items()}
+    assert sum(float(values.double().sum()) for values in even.values()) == pytest.approx(sum(total.values()))
+
+
+def test_plain_bayesian_updating_has_the_posterior_of_all_sequences():
+    """With strength 1, the precision is N f plus that of the Gaussian that training began with, here 1."""
+    prior = make_prior()
+    found = make_gaussian(prior, prior.mean.model, replace(FEW, strength=1.0)).precision
+    wanted = {name: prior.num_training_sequences * values + 1.0 for name, values in prior.fisher.items()}
+    same(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_a_prior_without_spread_has_no_hierarchical_method():
+    prior = replace(make_prior(), spread=None)
+    with pytest.raises(ConfigError, match="spread"):
+        adapt(prior, SENTENCES, None, replace(FEW, method=Method.HIER))
 
 
 def test_uninformative_zero_shot_is_a_draw_from_a_standard_normal():

@@ -1,96 +1,26 @@
-r"""Learning a new language from a few sentences, by maximum a posteriori (§3.3).
+"""Learning a new language from a few sentences, by maximum a posteriori (§3.3).
 
-The objective is the log-likelihood of the sentences plus that of the weights under a Gaussian, eq. (map), (ninf):
-
-.. math:: \log p(D_\ell \mid w) - \frac{\lambda}{2} \sum_i q_i (w_i - m_i)^2
-
-What the methods differ in is where the weights start, the mean m and the precision q of the Gaussian.
+What the methods differ in is where the weights start, and the mean and the precision of the Gaussian prior.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from protoglot.batching import BatchingConfig, make_stream, plan_epoch
-from protoglot.errors import ConfigError
+from protoglot.adapted import AdaptedModel
+from protoglot.batching import make_stream
+from protoglot.model.config import Conditioning
 from protoglot.model.network import LanguageModel
+from protoglot.ngram import NGram, NGramConfig
+from protoglot.prior.extending import extended_model, without_dropout
+from protoglot.prior.fitting import Gaussian, fit
+from protoglot.prior.methods import AdaptationConfig, Method
+from protoglot.prior.mixer import Mixing
 from protoglot.prior.universal import UniversalPrior
 from protoglot.vocabulary import Vocabulary
-
-_LANGUAGE = "sample"
-_EPSILON = 1e-8  # of Adam
-
-
-class Method(StrEnum):
-    """Which prior a new language is learned with."""
-
-    NINF = "ninf"
-    """Uninformative: random initial weights, mean 0, precision 1. Knows nothing of other languages."""
-
-    FITU = "fitu"
-    """Fine-tuning: starts from w*, with no prior to hold it there."""
-
-    UNIV = "univ"
-    """Universal: starts from w*, mean w*, and the precision of the Laplace approximation."""
-
-    L2_SP = "l2-sp"
-    """Starts from w*, mean w*, precision 1 for every weight (Duong et al. 2015): UNIV without the Fisher."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdaptationConfig:
-    """How a new language is learned."""
-
-    method: Method = Method.UNIV
-    """Which prior."""
-
-    strength: float = 1e5
-    """Lambda of eq. (map). With log-likelihoods summed and the Fisher averaged over sequences, plain Bayesian
-    updating is as many as there were sequences in training. Not used by FITU."""
-
-    learning_rate: float = 2e-3
-    """Of Adam; falls linearly to zero."""
-
-    num_epochs: int = 25
-    """Times that the sentences are read, as at most in the paper."""
-
-    dropout: float = 0.0
-    """Variational dropout on embeddings, between layers and before the softmax."""
-
-    batch_size: int = 16
-    """Sequences in a mini-batch."""
-
-    length: float = 96.0
-    """Mean length of the sequences, in characters."""
-
-    max_gradient_norm: float = 1.0
-    """Gradients of the log-likelihood are scaled down to this norm."""
-
-    seed: int = 0
-    """Of batches, dropout, and NINF's initial weights."""
-
-    def __post_init__(self) -> None:
-        if not self.strength >= 0:
-            raise ConfigError(f"adaptation.strength: {self.strength}; wanted a number from 0")
-        if self.num_epochs < 0:
-            raise ConfigError(f"adaptation.num_epochs: {self.num_epochs}; wanted a whole number from 0")
-        for name in ("learning_rate", "max_gradient_norm"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"adaptation.{name}: {getattr(self, name)}; wanted more than 0")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"adaptation.dropout: {self.dropout}; wanted a share from 0 to below 1")
-
-
-@dataclass(frozen=True, slots=True)
-class Gaussian:
-    """A prior over weights with a diagonal precision, by name of the weight."""
-
-    mean: Mapping[str, Tensor]
-    precision: Mapping[str, Tensor]
 
 
 def adapt(
@@ -122,120 +52,119 @@ def adapt(
         model = uninformed_model(model, seed=config.seed) if sentences else draw_uninformative(model, config.seed)
     if not sentences or not config.num_epochs:
         return without_dropout(model), vocabulary
-    gaussian = make_gaussian(prior, model, config.method)
-    stream = make_stream(sentences, vocabulary)
-    num_characters = len(stream) - 1
-    batching = BatchingConfig(
-        batch_size=config.batch_size, mean_length=min(config.length, num_characters), length_deviation=0.0
+    fit(
+        model,
+        make_stream(sentences, vocabulary),
+        features,
+        config,
+        gaussian=make_gaussian(prior, model, config),
+        on_epoch=on_epoch,
     )
-    plans = [
-        plan_epoch({_LANGUAGE: num_characters}, batching, seed=config.seed, epoch=epoch)
-        for epoch in range(config.num_epochs)
-    ]
-    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, eps=_EPSILON)
-    num_steps = sum(len(plan) for plan in plans)
-    step = 0
-    for epoch, plan in enumerate(plans):
-        total = 0.0
-        for batch in plan:
-            rate = config.learning_rate * (1 - step / num_steps)
-            ids = torch.from_numpy(batch.ids({_LANGUAGE: stream})).to(model.embedding.device)
-            generator = torch.Generator(device=ids.device).manual_seed(config.seed * 1_000_003 + step)
-            nats, _ = model.nats(ids[:-1], ids[1:], features, generator=generator)
-            optimizer.zero_grad()
-            nats.mean().backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(model.parameters(), config.max_gradient_norm)
-            for group in optimizer.param_groups:
-                group["lr"] = rate
-            optimizer.step()
-            if gaussian is not None:
-                pull_towards_mean(model, optimizer, gaussian, strength=config.strength / num_characters, rate=rate)
-            total += float(nats.detach().sum())
-            step += 1
-        if on_epoch is not None:
-            on_epoch(epoch + 1, total / num_characters / math.log(2))
     return without_dropout(model), vocabulary
 
 
-@torch.no_grad()
-def pull_towards_mean(
-    model: LanguageModel, optimizer: torch.optim.Adam, gaussian: Gaussian, *, strength: float, rate: float
-) -> None:
-    r"""The prior's part of a step, taken exactly rather than along its gradient.
+def learn_language(
+    prior: UniversalPrior,
+    sentences: Sequence[str],
+    *,
+    language: str = "",
+    features: NDArray[np.float32] | None = None,
+    config: AdaptationConfig | None = None,
+    mixing: Mixing | None = Mixing.LOG_LINEAR,
+    on_epoch: Callable[[int, int, float], None] | None = None,
+) -> AdaptedModel:
+    """Make a whole model of a language: network, n-gram and mixer, as the prior was tuned.
 
-    Where Adam has moved along the gradient of the likelihood with the rate :math:`\eta_i` for weight i, this
-    solves :math:`\min_w \frac{1}{2 \eta_i} (w - w_i)^2 + \frac{s q_i}{2} (w - m_i)^2`: the deviation from the mean
-    shrinks by :math:`1 / (1 + \eta_i s q_i)`. It has the same fixed points as the gradient and is stable for any
-    strength: a huge one returns the mean.
+    Without a sentence, the network is that of the prior, softened by its calibration. A prior that was not tuned has
+    no mixer: the network then predicts alone.
 
     Args:
-        model: in place.
-        optimizer: that has just taken a step.
-        gaussian: the prior.
-        strength: lambda over the number of characters, as the likelihood is taken per character.
-        rate: learning rate of the step.
+        prior: left as it was.
+        sentences: 0 or more.
+        language: code or name, to be kept with the model.
+        features: typological vector, (K,); not needed for BARE.
+        config: settings for a hundred sentences, to be fitted to the amount there is; by default those of the method
+            that won on validation languages.
+        mixing: which mixer; ``None`` for the network alone.
+        on_epoch: called after each epoch with its number, the number of all, and the bits per character paid.
+
+    Raises:
+        ConfigError: for a prior that reads typology, without features.
     """
-    beta = optimizer.param_groups[0]["betas"][1]
-    for name, weight in model.named_parameters():
-        state = optimizer.state[weight]
-        scale = (state["exp_avg_sq"] / (1 - beta ** float(state["step"]))).sqrt_().add_(_EPSILON)
-        shrink = 1 / (1 + rate / scale * strength * gaussian.precision[name])
-        weight.lerp_(gaussian.mean[name], 1 - shrink)  # exact at both ends: no pull, and nothing but pull
+    tuned = prior.tuned
+    chosen = config or prior.settings_for(tuned.best if tuned is not None else Method.FITU)
+    num_characters = sum(len(sentence) + 1 for sentence in sentences)
+    settings = chosen.for_amount(num_characters)
+    vector = None if features is None else torch.tensor(features).to(prior.mean.model.embedding)
+    network, vocabulary = adapt(
+        prior,
+        sentences,
+        vector,
+        settings,
+        on_epoch=None if on_epoch is None else lambda number, bits: on_epoch(number, settings.num_epochs, bits),
+    )
+    ngram = mixer = None
+    if sentences:
+        counting = tuned.ngram if tuned is not None else NGramConfig()
+        ngram = NGram.train(sentences, vocabulary, order=counting.order, smoothing=counting.smoothing)
+        mixer = tuned.mixers.get(mixing) if tuned is not None and mixing is not None else None
+    calibration = tuned.calibration if tuned is not None and not sentences else None
+    conditioned = prior.mean.model.config.conditioning is not Conditioning.BARE
+    return AdaptedModel(
+        network=network,
+        vocabulary=vocabulary,
+        features=features if conditioned else None,
+        num_characters=num_characters,
+        ngram=ngram,
+        mixer=mixer,
+        calibration=calibration,
+        frequencies=None if calibration is None else prior.frequencies,
+        language=language,
+        provenance={"adaptation": settings.to_json(), "num_sentences": len(sentences)},
+    )
 
 
-def make_gaussian(prior: UniversalPrior, start: LanguageModel, method: Method) -> Gaussian | None:
+def make_gaussian(prior: UniversalPrior, start: LanguageModel, config: AdaptationConfig) -> Gaussian | None:
     """The prior of a method over the weights of a model that starts from its mean; ``None`` for FITU.
 
-    Rows of characters that the universal prior does not know have no Fisher information: they are free to move.
+    Raises:
+        ConfigError: for HIER, if the spread over languages was not measured.
     """
-    weights = {name: weight.detach().clone() for name, weight in start.named_parameters()}
-    ones = {name: torch.ones_like(weight) for name, weight in weights.items()}
-    if method is Method.FITU:
+    if config.method is Method.FITU:
         return None
-    if method is Method.NINF:
-        return Gaussian({name: torch.zeros_like(weight) for name, weight in weights.items()}, ones)
-    if method is Method.L2_SP:
-        return Gaussian(weights, ones)
-    precision = {}
-    for name, values in prior.precision().items():
-        precision[name] = torch.full_like(weights[name], 1 / prior.prior_variance)
-        precision[name][: len(values)] = values
-    return Gaussian(weights, precision)
-
-
-@torch.no_grad()
-def extended_model(model: LanguageModel, vocabulary: Vocabulary, *, dropout: float) -> LanguageModel:
-    """A copy of a model for a vocabulary that extends its own, with other dropout.
-
-    New characters start with the mean embedding, and as rare as the rarest that is known.
-    """
-    config = replace(
-        model.config,
-        embedding_dropout=dropout,
-        hidden_dropout=dropout,
-        output_dropout=dropout,
-        recurrent_dropconnect=0.0,
+    weights = {name: weight.detach().clone() for name, weight in start.named_parameters()}
+    if config.method is Method.NINF:
+        return Gaussian(
+            {name: torch.zeros_like(weight) for name, weight in weights.items()},
+            {name: torch.full_like(weight, config.strength) for name, weight in weights.items()},
+        )
+    if config.method is Method.HIER:
+        precision, unit = prior.precision_over_languages(), 1.0
+    else:
+        precision, unit = prior.precision(), float(prior.num_training_sequences)
+        if config.method is Method.L2_SP:
+            precision = _levelled(precision)
+    return Gaussian(
+        weights,
+        {
+            name: _with_rows_for_new_characters(values * (config.strength * unit), weights[name])
+            for name, values in precision.items()
+        },
     )
-    made = LanguageModel(config, vocabulary_size=len(vocabulary), num_features=model.num_features)
-    made = made.to(model.embedding)
-    known = model.vocabulary_size
-    old = dict(model.named_parameters())
-    for name, weight in made.named_parameters():
-        if name == "embedding":
-            weight[:known], weight[known:] = old[name], old[name].mean(dim=0)
-        elif name == "output_bias":
-            weight[:known], weight[known:] = old[name], old[name].min()
-        else:
-            weight.copy_(old[name])
-    return made
 
 
-def without_dropout(model: LanguageModel) -> LanguageModel:
-    """The model with all dropout rates at zero, as it is used."""
-    model.config = replace(
-        model.config, embedding_dropout=0.0, hidden_dropout=0.0, output_dropout=0.0, recurrent_dropconnect=0.0
-    )
-    return model
+def _levelled(precision: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The same mean precision for all weights, so that one strength means one amount of prior for both methods."""
+    total = sum(float(values.double().sum()) for values in precision.values())
+    mean = total / sum(values.numel() for values in precision.values())
+    return {name: torch.full_like(values, mean) for name, values in precision.items()}
+
+
+def _with_rows_for_new_characters(precision: Tensor, weight: Tensor) -> Tensor:
+    """Precisions of a weight that may have more rows: those, of which nothing is known, get the least of them."""
+    rows = torch.full_like(weight, float(precision.min()))
+    rows[: len(precision)] = precision
+    return rows
 
 
 def uninformed_model(model: LanguageModel, *, seed: int) -> LanguageModel:

@@ -15,8 +15,9 @@ contexts of that length; the symbol before them), which makes one integer: conte
 hashing, for all positions of a text at once.
 """
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -26,13 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protoglot.artefacts import HEADER, load_artefact, save_artefact
-from protoglot.errors import ConfigError, StorageError
+from protoglot.errors import ConfigError, StorageError, VocabularyError
 from protoglot.scores import Score
 from protoglot.vocabulary import BEGIN, END, Vocabulary
 
 KIND = "n-gram"
 MAX_ORDER = 12
 _NUM_UNPREDICTED = BEGIN + 1
+_PARTS = ("context_keys", "back_off", "pair_keys", "gains")
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -46,6 +48,40 @@ class Smoothing(StrEnum):
 
     KNESER_NEY = "kneser-ney"
     """Three discounts from counts of counts (Chen and Goodman 1999); shorter contexts count longer ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NGramConfig:
+    """Which n-gram."""
+
+    order: int = 6
+    """Symbols of the longest context, plus one."""
+
+    smoothing: Smoothing = Smoothing.KNESER_NEY
+
+    def __post_init__(self) -> None:
+        if type(self.order) is not int or not 1 <= self.order <= MAX_ORDER:
+            raise ConfigError(f"n-gram: order {self.order!r}; wanted 1 to {MAX_ORDER}")
+
+    def to_json(self) -> dict[str, object]:
+        """The settings as JSON values."""
+        return {"order": self.order, "smoothing": str(self.smoothing)}
+
+    @classmethod
+    def from_json(cls, value: object, *, name: str) -> "NGramConfig":
+        """The settings that :meth:`to_json` wrote.
+
+        Raises:
+            ConfigError: if they are anything else; ``name`` says where they were found.
+        """
+        if not isinstance(value, Mapping) or set(value) != {"order", "smoothing"}:
+            raise ConfigError(f"{name}: not settings of an n-gram; wanted order and smoothing")
+        try:
+            return cls(order=value["order"], smoothing=Smoothing(value["smoothing"]))
+        except ValueError as error:
+            raise ConfigError(f"{name}: {error}; wanted one of {', '.join(Smoothing)}") from error
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +127,7 @@ class NGram:
         Raises:
             ConfigError: for an order out of range.
         """
-        if not 1 <= order <= MAX_ORDER:
-            raise ConfigError(f"n-gram: order {order}; wanted 1 to {MAX_ORDER}")
+        NGramConfig(order=order, smoothing=smoothing)
         text = _Text.of(sentences, vocabulary)
         size = len(vocabulary)
         numbers = np.zeros(len(text.symbols), dtype=np.int64)  # of the context at each position; -1: none
@@ -141,19 +176,75 @@ class NGram:
             Probabilities of all ids that can be predicted, (T + 1, V - 1), id v at position v - 1; and the length
             of the longest context seen in training at each position, (T + 1,).
         """
-        text = _Text.of([sentence], self.vocabulary)
-        num_positions = len(text.symbols)
-        probability = np.full((num_positions, self._size - 1), 1.0 / (self._size - _NUM_UNPREDICTED))
+        pieces = [(found[:, -1], depth) for found, depth in self.by_order([sentence])]
+        return np.concatenate([found for found, _ in pieces]), np.concatenate([depth for _, depth in pieces])
+
+    def by_order(
+        self, sentences: Sequence[str], *, positions_at_once: int = 1024
+    ) -> Iterator[tuple[Floats, Ints]]:
+        """Next-symbol distributions of the models of order 1, 2, ... that this one is built on, along a text.
+
+        Args:
+            sentences: the text; each sentence is predicted on its own.
+            positions_at_once: bounds memory.
+
+        Yields:
+            For the next N positions, probabilities of all ids that can be predicted, (N, order, V - 1), and the
+            length of the longest context seen in training, (N,).
+        """
+        text = _Text.of(sentences, self.vocabulary)
+        walked = list(self._walk(text))
+        for first in range(0, len(text.symbols), positions_at_once):
+            yield self._by_order(
+                [(level, numbers[first : first + positions_at_once]) for level, numbers in walked]
+            )
+
+    def by_order_after(self, contexts: Sequence[Sequence[int]]) -> tuple[Floats, Ints]:
+        """The same after some ids of each of N sentences.
+
+        Args:
+            contexts: ids since the begin of each sentence, at least the last ``order - 1`` of them; END or BEGIN
+                stands for the begin.
+
+        Returns:
+            Probabilities, (N, order, V - 1), and lengths of the known contexts, (N,).
+        """
+        before = np.full((len(contexts), self.order), -1, dtype=np.int64)  # the last id first; -1: none
+        for row, context in zip(before, contexts, strict=True):
+            for place, id_ in enumerate(itertools.islice(reversed(context), self.order - 1)):
+                row[place] = END if id_ == BEGIN else id_
+                if row[place] == END:
+                    break
+        numbers = np.zeros(len(contexts), dtype=np.int64)
+        walked: list[tuple[_Level, Ints]] = []
+        for length, level in enumerate(self._levels):
+            if length:
+                nearest = before[:, length - 1]
+                known = (numbers >= 0) & (nearest >= 0)
+                numbers = _find(level.context_keys, np.where(known, numbers * self._size + nearest, -1))
+            walked.append((level, numbers))
+        return self._by_order(walked)
+
+    def _by_order(self, walked: Sequence[tuple[_Level, Ints]]) -> tuple[Floats, Ints]:
+        """Distributions of each order at positions whose contexts are known by number."""
+        num_positions = len(walked[0][1])
+        found = np.empty((num_positions, self.order, self._size - 1))
+        below = np.full((num_positions, self._size - 1), 1.0 / (self._size - _NUM_UNPREDICTED))
         depth = np.zeros(num_positions, dtype=np.int64)
-        for length, (level, numbers) in enumerate(self._walk(text)):
-            for position in np.flatnonzero(numbers >= 0):
-                number = numbers[position]
-                first, last = np.searchsorted(level.pair_keys, [number * self._size, (number + 1) * self._size])
-                probability[position] *= level.back_off[number]
-                after = level.pair_keys[first:last] - number * self._size - _NUM_UNPREDICTED
-                probability[position, after] += level.gains[first:last]
-                depth[position] = length
-        return probability, depth
+        for length, (level, numbers) in enumerate(walked):
+            seen = np.flatnonzero(numbers >= 0)
+            of_seen = numbers[seen]
+            below[seen] *= level.back_off[of_seen][:, None]
+            firsts = np.searchsorted(level.pair_keys, of_seen * self._size)
+            amounts = np.searchsorted(level.pair_keys, (of_seen + 1) * self._size) - firsts
+            # All pairs of all positions in one row: positions repeated, pairs counted up from the first of each.
+            rows = np.repeat(seen, amounts)
+            offsets = np.arange(len(rows)) - np.repeat(np.cumsum(amounts) - amounts, amounts)
+            pairs = np.repeat(firsts, amounts) + offsets
+            below[rows, level.pair_keys[pairs] % self._size - _NUM_UNPREDICTED] += level.gains[pairs]
+            found[:, length] = below
+            depth[seen] = length
+        return found, depth
 
     def _walk(self, text: "_Text") -> Iterable[tuple[_Level, Ints]]:
         """Each level with the number of the context at every position, -1 where it was never seen."""
@@ -163,23 +254,41 @@ class NGram:
                 numbers = _find(level.context_keys, text.context_keys(numbers, length, self._size))
             yield level, numbers
 
-    def save(self, path: Path, *, provenance: Mapping[str, object] | None = None) -> None:
-        """Write the model as a directory of arrays and JSON with checksums."""
+    def parts(self) -> tuple[dict[str, object], dict[str, NDArray[Any]]]:
+        """The model without its vocabulary, as JSON values and arrays."""
         arrays: dict[str, NDArray[Any]] = {}
         for length, level in enumerate(self._levels):
-            arrays[f"context_keys_{length}"] = level.context_keys
-            arrays[f"back_off_{length}"] = level.back_off
-            arrays[f"pair_keys_{length}"] = level.pair_keys
-            arrays[f"gains_{length}"] = level.gains
+            for part in _PARTS:
+                arrays[f"{part}_{length}"] = getattr(level, part)
+        return {"order": self.order, "smoothing": str(self.smoothing)}, arrays
+
+    @classmethod
+    def from_parts(
+        cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], vocabulary: Vocabulary, *, name: str
+    ) -> "NGram":
+        """The model that :meth:`parts` took apart.
+
+        Raises:
+            StorageError: if something is missing or does not fit; ``name`` says where it was found.
+        """
+        try:
+            config = NGramConfig.from_json({key: facts[key] for key in ("order", "smoothing")}, name=name)
+            levels = [_Level(*(arrays[f"{part}_{length}"] for part in _PARTS)) for length in range(config.order)]
+        except (KeyError, TypeError) as error:
+            raise StorageError(f"{name}: not the header of an n-gram model ({error!r})") from error
+        except ConfigError as error:
+            raise StorageError(str(error)) from error
+        for length, level in enumerate(levels):
+            _check_level(level, length, len(vocabulary), name=name)
+        return cls(vocabulary, levels, config.smoothing)
+
+    def save(self, path: Path, *, provenance: Mapping[str, object] | None = None) -> None:
+        """Write the model as a directory of arrays and JSON with checksums."""
+        facts, arrays = self.parts()
         save_artefact(
             path,
             kind=KIND,
-            content={
-                "order": self.order,
-                "smoothing": str(self.smoothing),
-                "vocabulary": self.vocabulary.to_json(),
-                "provenance": dict(provenance or {}),
-            },
+            content={**facts, "vocabulary": self.vocabulary.to_json(), "provenance": dict(provenance or {})},
             tensors={"ngram": arrays},
         )
 
@@ -195,15 +304,11 @@ class NGram:
         try:
             vocabulary = Vocabulary.from_json(content["vocabulary"], name=name)
             arrays = tensors["ngram"]
-            levels = [
-                _Level(
-                    *(arrays[f"{part}_{length}"] for part in ("context_keys", "back_off", "pair_keys", "gains"))
-                )
-                for length in range(content["order"])
-            ]
-            return cls(vocabulary, levels, Smoothing(content["smoothing"]))
-        except (KeyError, TypeError, ValueError) as error:
+        except KeyError as error:
             raise StorageError(f"{name}: not the header of an n-gram model ({error!r})") from error
+        except VocabularyError as error:
+            raise StorageError(str(error)) from error
+        return cls.from_parts(content, arrays, vocabulary, name=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +335,34 @@ class _Text:
         before = np.where(self.reach[there] == length, END, self.symbols[there - length])
         keys[there] = numbers[there] * size + before
         return keys
+
+
+def _check_level(level: _Level, length: int, size: int, *, name: str) -> None:
+    """Refuse arrays that no training made: what is looked up in them must be there.
+
+    Raises:
+        StorageError: with the length of the contexts.
+    """
+    num_contexts = len(level.back_off)
+    sound = (
+        all(getattr(level, part).ndim == 1 for part in _PARTS)
+        and level.context_keys.dtype == level.pair_keys.dtype == np.int64
+        and level.back_off.dtype == level.gains.dtype == np.float64
+        and len(level.context_keys) == num_contexts
+        and len(level.pair_keys) == len(level.gains)
+        and bool((np.diff(level.context_keys) > 0).all() and (np.diff(level.pair_keys) > 0).all())
+        and (length > 0 or num_contexts == 1)
+    )
+    if sound and len(level.pair_keys):
+        symbols = level.pair_keys % size
+        sound = level.pair_keys[0] >= 0 and level.pair_keys[-1] < num_contexts * size and symbols.min() >= END
+    if sound:
+        mass = np.bincount(level.pair_keys // size, weights=level.gains, minlength=num_contexts)
+        sound = bool(
+            (level.gains >= 0).all() and (level.back_off > 0).all() and np.allclose(mass + level.back_off, 1)
+        )
+    if not sound:
+        raise StorageError(f"{name}: damaged n-gram: contexts of {length}; wanted sorted keys and probabilities")
 
 
 def _find(keys: Ints, wanted: Ints) -> Ints:

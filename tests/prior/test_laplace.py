@@ -38,12 +38,13 @@ def test_the_fisher_is_a_mean_over_languages_of_means_over_sequences(conditionin
             gradients = torch.autograd.grad(nats.sum(), list(weights.values()))
             for name, gradient in zip(weights, gradients, strict=True):
                 wanted[name] += gradient.square() / (len(starts) * len(streams))
+    number = sum((len(stream) - 1) // CONFIG.length for stream in streams.values())
+    assert prior.num_training_sequences == number
     for name, values in wanted.items():
         torch.testing.assert_close(prior.fisher[name], values, rtol=1e-6, atol=1e-18)
-        torch.testing.assert_close(prior.precision()[name], values + 1 / VARIANCE)
-        torch.testing.assert_close(
-            prior.signal_to_noise()[name], weights[name].detach().abs() * (values + 1 / VARIANCE).sqrt()
-        )
+        precision = values + 1 / (VARIANCE * number)  # the share of one sequence in the prior of training
+        torch.testing.assert_close(prior.precision()[name], precision)
+        torch.testing.assert_close(prior.signal_to_noise()[name], weights[name].detach().abs() * precision.sqrt())
     assert prior.num_sequences == dict.fromkeys(streams, 6)
 
 
@@ -117,7 +118,7 @@ def test_a_fisher_that_cannot_be_is_refused(tmp_path, wrong):
     fisher = {name: np.ones_like(values) for name, values in tensors["weights"].items()}
     fisher["projection"][0, 0] = wrong
     save_artefact(tmp_path / "prior", kind="prior", content=content, tensors={**tensors, "fisher": fisher})
-    with pytest.raises(StorageError, match=r"fisher\.safetensors: projection: negative or not finite"):
+    with pytest.raises(StorageError, match=r"fisher\.safetensors: projection: too small or not finite"):
         UniversalPrior.load(tmp_path / "prior")
 
 

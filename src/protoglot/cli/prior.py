@@ -22,6 +22,11 @@ from protoglot.cli.output import progress_of_amount
     help="Sequences of each training language to measure.",
 )
 @click.option(
+    "--spread/--no-spread",
+    default=True,
+    help="Measure also how far weights move from language to language, which the method hier needs.",
+)
+@click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory of the prior."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draw of sequences.")
@@ -30,6 +35,7 @@ def prior(
     run: Path,
     corpus_name: str | None,
     sequences: str,
+    spread: bool,
     out: Path,
     seed: int,
     device: str,
@@ -38,8 +44,9 @@ def prior(
     """Turn a trained model into a universal prior over weights.
 
     Measures the Fisher information of every weight on the training text of the run: the mean over languages, and
-    within a language over its sequences, of the squared gradient of one sequence's log-likelihood. Ctrl-C keeps
-    the languages that are done; the same command goes on.
+    within a language over its sequences, of the squared gradient of one sequence's log-likelihood. Then lets the
+    model settle on one training language at a time, to see how far each weight moves. Ctrl-C keeps the languages
+    that are done; the same command goes on. Next: protoglot tune.
 
     \b
     Examples:
@@ -47,10 +54,12 @@ def prior(
       protoglot prior runs/bare2 --sequences all --out priors/bare2-all
     """
     import shutil
+    from dataclasses import replace
 
     from protoglot.cli.stopping import stop_on_signals
     from protoglot.corpus.opening import open_corpus
     from protoglot.prior.laplace import FisherConfig, choose_sequences, infer_prior, training_streams
+    from protoglot.prior.spread import SpreadConfig, measure_spread
     from protoglot.trained import load_trained
 
     if sequences != "all" and not sequences.isdecimal():
@@ -63,18 +72,29 @@ def prior(
     streams = training_streams(open_corpus(corpus_name or str(trained.provenance["corpus"])), trained)
     total = sum(len(choose_sequences(stream, language, config)) for language, stream in streams.items())
     unfinished = out.with_name(f"{out.name}.unfinished")
-    with (
-        progress_of_amount(total, "measuring") as advance,
-        stop_on_signals(lambda: click.echo("stopping after this language ...", err=True)) as stop_asked,
-    ):
-        found = infer_prior(
-            trained, streams, config, unfinished=unfinished, on_sequences=advance, stop_asked=stop_asked
-        )
+    unfinished_spread = out.with_name(f"{out.name}.unfinished-spread")
+    with stop_on_signals(lambda: click.echo("stopping after this language ...", err=True)) as stop_asked:
+        with progress_of_amount(total, "measuring") as advance:
+            found = infer_prior(
+                trained, streams, config, unfinished=unfinished, on_sequences=advance, stop_asked=stop_asked
+            )
+        if found is not None and spread:
+            with progress_of_amount(len(streams), "settling on languages") as advance:
+                variances = measure_spread(
+                    trained,
+                    streams,
+                    SpreadConfig(seed=seed),
+                    unfinished=unfinished_spread,
+                    on_languages=advance,
+                    stop_asked=stop_asked,
+                )
+            found = None if variances is None else replace(found, spread=variances)
     if found is None:
         click.echo(f"{unfinished}: what is done so far. Go on with the same command.")
         return EXIT_INTERRUPTED
     found.save(out)
-    shutil.rmtree(unfinished, ignore_errors=True)
+    for leftover in (unfinished, unfinished_spread):
+        shutil.rmtree(leftover, ignore_errors=True)
     click.echo(
         f"{out}: a prior over {sum(weight.numel() for weight in trained.model.parameters()):,} weights, from "
         f"{sum(found.num_sequences.values()):,} sequences of {len(found.num_sequences)} languages"

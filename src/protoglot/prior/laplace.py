@@ -1,26 +1,23 @@
 """From a trained model to its universal prior: the Fisher information of all training languages."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from protoglot.artefacts import load_artefact, save_artefact
 from protoglot.batching import Stream, make_stream
 from protoglot.corpus.interface import Corpus
-from protoglot.errors import ConfigError, StorageError
+from protoglot.errors import ConfigError
 from protoglot.folds import FoldText
+from protoglot.prior.accumulating import mean_over_languages
+from protoglot.prior.calibration import mean_frequencies
 from protoglot.prior.fisher import sum_squared_gradients
 from protoglot.prior.universal import UniversalPrior
 from protoglot.trained import TrainedModel
-
-_KIND = "unfinished prior"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,33 +66,31 @@ def infer_prior(
     Returns:
         The prior; ``None`` if it was asked to stop before all languages were done.
     """
-    weights = dict(trained.model.named_parameters())
-    total = {name: torch.zeros_like(weight).detach() for name, weight in weights.items()}
-    counts: dict[str, int] = {}
-    identity = _identity(trained, config)
-    if unfinished is not None and unfinished.is_dir():
-        counts = _restore(unfinished, identity, total)
-        if on_sequences is not None:
-            on_sequences(sum(counts.values()))
-    for language in sorted(streams):
-        if language in counts:
-            continue
-        if stop_asked():
-            return None
+
+    def measure(language: str) -> tuple[dict[str, Tensor], int]:
         starts = choose_sequences(streams[language], language, config)
         squares = _measure(trained, streams[language], starts, language, config, on_sequences)
-        for name, values in squares.items():
-            total[name] += values / (len(starts) * len(streams))
-        counts[language] = len(starts)
-        if unfinished is not None:
-            save_artefact(
-                unfinished,
-                kind=_KIND,
-                content={"identity": identity, "num_sequences": counts},
-                tensors={"fisher": {name: values.cpu().numpy() for name, values in total.items()}},
-            )
+        return {name: values / len(starts) for name, values in squares.items()}, len(starts)
+
+    found = mean_over_languages(
+        trained,
+        streams,
+        measure,
+        settings=["fisher", config.length, config.max_sequences, config.seed],
+        unfinished=unfinished,
+        on_restored=on_sequences,
+        stop_asked=stop_asked,
+    )
+    if found is None:
+        return None
+    number = sum(max((len(stream) - 1) // config.length, 1) for stream in streams.values())
     return UniversalPrior(
-        mean=trained, fisher=total, prior_variance=_prior_variance(trained), num_sequences=counts
+        mean=trained,
+        fisher=found[0],
+        prior_variance=_prior_variance(trained) * number,
+        num_training_sequences=number,
+        num_sequences=found[1],
+        frequencies=mean_frequencies(streams, len(trained.vocabulary)),
     )
 
 
@@ -157,21 +152,3 @@ def _measure(
         if on_sequences is not None:
             on_sequences(len(chosen))
     return total
-
-
-def _identity(trained: TrainedModel, config: FisherConfig) -> str:
-    """What must not have changed when measuring goes on: the settings and the weights."""
-    sums = {name: float(weight.detach().double().sum()) for name, weight in trained.model.named_parameters()}
-    return json.dumps([config.length, config.max_sequences, config.seed, sums], sort_keys=True)
-
-
-def _restore(path: Path, identity: str, total: Mapping[str, Tensor]) -> dict[str, int]:
-    """Take up the sums of an earlier sitting."""
-    content, tensors = load_artefact(path, kind=_KIND)
-    if content.get("identity") != identity:
-        raise StorageError(f"{path}: of another model or other settings; wanted it removed, or the same ones")
-    arrays: Mapping[str, NDArray[Any]] = tensors["fisher"]
-    for name, values in total.items():
-        values.copy_(torch.from_numpy(arrays[name]))
-    counts: dict[str, int] = content["num_sequences"]
-    return counts
