@@ -1,0 +1,417 @@
+"""Zero-shot and few-shot scores of all methods on the held-out languages of some priors, beside the paper's figures.
+
+``run --corpus PATH --prior DIR [--prior DIR ...]`` adds rows to ``benchmarks/results/few-shot/``; rows that are there
+are not made again, so it can be stopped at any time. Two processes may share the work (``--share 1/2``, ``--share
+2/2``, each with ``--threads 1``). ``epochs`` compares fine-tuning and the universal prior on validation languages, for
+several numbers of sentences and epochs, without dropout. ``table`` makes the tables in the documentation from the rows.
+
+Every model is scored on the same characters: the first sentences of each language's test part.
+"""
+
+import argparse
+import csv
+import json
+import math
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from environment import RESULTS, describe_environment
+
+from protoglot.storage import write_atomically
+
+KEPT = RESULTS / "few-shot"
+DOCS = Path(__file__).parent.parent / "docs"
+TABLE = DOCS / "few-shot-table.md"
+EPOCHS = KEPT / "epochs.jsonl"
+EPOCHS_TABLE = DOCS / "few-shot-epochs.md"
+PAPER = Path(__file__).parent.parent / "src" / "protoglot" / "data" / "paper_scores.csv"
+METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
+NAMES = {
+    "ninf": "NINF",
+    "fitu": "FITU",
+    "univ": "UNIV",
+    "l2-sp": "L2-SP",
+    "hier": "HIER",
+    "n-gram": "n-gram",
+    "mixture": "mixture, gated log-linear",
+    "linear-mixture": "mixture, linear (control)",
+    "calibrated": "UNIV, calibrated",
+}
+LOG_2 = math.log(2)
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    """Run or tabulate."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    actions = parser.add_subparsers(dest="action", required=True)
+    running = actions.add_parser("run")
+    running.add_argument("--corpus", required=True)
+    running.add_argument("--prior", type=Path, action="append", required=True)
+    running.add_argument("--samples", type=int, default=3)
+    running.add_argument("--sentences", type=int, default=100)
+    running.add_argument("--characters", type=int, default=12_000, help="of each language's test part to score")
+    running.add_argument("--share", default="1/1")
+    running.add_argument("--threads", type=int)
+    comparing = actions.add_parser("epochs")
+    comparing.add_argument("--corpus", required=True)
+    comparing.add_argument("--prior", type=Path, required=True)
+    comparing.add_argument("--languages", default="hun,tgl")
+    comparing.add_argument("--characters", type=int, default=6_000)
+    comparing.add_argument("--threads", type=int)
+    actions.add_parser("table")
+    arguments = parser.parse_args()
+    if arguments.action == "run":
+        run(arguments)
+    elif arguments.action == "epochs":
+        compare_epochs(arguments)
+    else:
+        write_atomically(TABLE, make_tables(read_rows()))
+        write_atomically(EPOCHS_TABLE, make_epochs_table(read_epochs()))
+        print(f"written {TABLE} and {EPOCHS_TABLE}")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Make the rows that are missing."""
+    import torch
+
+    from protoglot.corpus.opening import open_corpus
+    from protoglot.prior.universal import UniversalPrior
+    from protoglot.splits import split_sentences
+    from protoglot.tuning import first_characters
+
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    torch.set_flush_denormal(True)
+    share, number = (int(part) for part in arguments.share.split("/"))
+    KEPT.mkdir(parents=True, exist_ok=True)
+    path = KEPT / ("rows.jsonl" if number == 1 else f"rows-{share}.jsonl")
+    done = {key_of(row) for row in read_rows()}
+    corpus = open_corpus(arguments.corpus)
+    priors = [UniversalPrior.load(each) for each in arguments.prior]
+    environment = describe_environment()
+    for sample in range(arguments.samples):
+        for prior in priors:
+            for code in sorted(prior.mean.fold.held_out)[share - 1 :: number]:
+                split = split_sentences(corpus.sentences(code))
+                text = first_characters(split.test, arguments.characters)
+                for row in score_language(prior, code, split.train, text, sample, arguments.sentences, done):
+                    done.add(key_of(row))
+                    with path.open("a", encoding="ascii") as file:
+                        file.write(json.dumps({**row, "environment": environment["processor"]}) + "\n")
+                    bits = row["nats"] / row["characters"] / LOG_2
+                    print(
+                        code, sample, row["conditioning"], row["method"], f"{bits:.3f}", row["seconds"], flush=True
+                    )
+
+
+def score_language(
+    prior: Any,  # noqa: ANN401 - a UniversalPrior: importing it takes seconds that ``table`` need not spend
+    code: str,
+    train: tuple[str, ...],
+    text: tuple[str, ...],
+    sample: int,
+    num_sentences: int,
+    done: set[tuple[Any, ...]],
+) -> Iterator[Row]:
+    """Rows of one language and sample that are not done yet."""
+    from dataclasses import replace
+
+    from protoglot.adaptation import learn_language
+    from protoglot.prior.methods import Method
+    from protoglot.prior.mixer import Mixing
+    from protoglot.splits import few_shot_sample
+
+    conditioning = str(prior.mean.model.config.conditioning)
+    features = prior.mean.features.get(code)
+    sentences = few_shot_sample(train, num_sentences, language=code, seed=sample)
+    base = {
+        "kind": "score",
+        "language": code,
+        "partition": int(prior.mean.fold.name.partition(":")[2] or 0),
+        "seed": 0,
+        "network": None,
+    }
+
+    def make(method: str, score: Any, seconds: float, *, zero: bool = False, **more: Any) -> Row:  # noqa: ANN401
+        return {
+            **base,
+            "regime": "zero-shot" if zero else "few-shot",
+            "conditioning": conditioning,
+            "method": method,
+            "sentences": 0 if zero else num_sentences,
+            "sample": None if zero else sample,
+            "nats": score.nats,
+            "characters": score.num_characters,
+            "seconds": round(seconds, 2),
+            **more,
+        }
+
+    def missing(method: str, regime: str, condition: str | None = conditioning) -> bool:
+        number = None if regime == "zero-shot" else sample
+        return (code, condition, method, regime, number) not in done
+
+    def learn(chosen: tuple[str, ...], method: str) -> Any:  # noqa: ANN401
+        settings = prior.settings_for(Method(method))
+        return learn_language(prior, chosen, language=code, features=features, config=settings, mixing=None)
+
+    for method in ("ninf", "univ", "calibrated"):
+        if missing(method, "zero-shot"):
+            start = time.monotonic()
+            model = learn_language(
+                prior,
+                (),
+                features=features,
+                config=prior.settings_for(Method.NINF if method == "ninf" else Method.UNIV),
+                mixing=None,
+            )
+            score = model.score(text) if method == "calibrated" else plain(model).score(text)
+            yield make(method, score, time.monotonic() - start, zero=True)
+    best = str(prior.tuned.best)
+    for method in METHODS:
+        if not missing(method, "few-shot"):
+            continue
+        start = time.monotonic()
+        model = learn(sentences, method)
+        seconds = time.monotonic() - start
+        yield make(method, model.score(text), seconds)
+        if method == best:
+            for name, form in (("mixture", Mixing.LOG_LINEAR), ("linear-mixture", Mixing.LINEAR)):
+                mixed = replace(model, mixer=prior.tuned.mixers[form])
+                yield make(name, mixed.score(text), seconds, network=best)
+            if missing("n-gram", "few-shot", None):
+                yield make("n-gram", model.ngram_score(text), 0.0, conditioning=None)
+
+
+def compare_epochs(arguments: argparse.Namespace) -> None:
+    """Fine-tuning and the universal prior after several numbers of epochs, without dropout."""
+    from dataclasses import replace
+
+    import torch
+
+    from protoglot.adaptation import adapt
+    from protoglot.adapted import AdaptedModel
+    from protoglot.corpus.opening import open_corpus
+    from protoglot.prior.methods import Method
+    from protoglot.prior.universal import UniversalPrior
+    from protoglot.splits import few_shot_sample, split_sentences
+    from protoglot.tuning import first_characters
+
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    torch.set_flush_denormal(True)
+    prior, corpus = UniversalPrior.load(arguments.prior), open_corpus(arguments.corpus)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    done = {tuple(row[key] for key in _EPOCH_KEYS) for row in read_epochs()}
+    for code in arguments.languages.split(","):
+        split = split_sentences(corpus.sentences(code))
+        text = first_characters(split.development, arguments.characters)
+        features = prior.mean.features_of(code)
+        for number in (10, 30, 100):
+            sentences = few_shot_sample(split.train, number, language=code, seed=0)
+            for method in (Method.FITU, Method.UNIV):
+                for epochs in (5, 12, 30):
+                    if (code, number, str(method), epochs) in done:
+                        continue
+                    settings = replace(
+                        prior.settings_for(method),
+                        dropout=0.0,
+                        num_epochs=epochs,
+                        learning_rate=2e-3,
+                        batch_size=4,
+                    )
+                    network, vocabulary = adapt(prior, sentences, features, settings)
+                    vector = prior.mean.features.get(code)
+                    model = AdaptedModel(network=network, vocabulary=vocabulary, features=vector, num_characters=1)
+                    score = model.score(text)
+                    row = {
+                        "language": code,
+                        "sentences": number,
+                        "method": str(method),
+                        "epochs": epochs,
+                        "strength": settings.strength,
+                        "nats": score.nats,
+                        "characters": score.num_characters,
+                    }
+                    with EPOCHS.open("a", encoding="ascii") as file:
+                        file.write(json.dumps(row) + "\n")
+                    print(code, number, method, epochs, f"{score.bits_per_character:.3f}", flush=True)
+
+
+_EPOCH_KEYS = ("language", "sentences", "method", "epochs")
+
+
+def read_epochs() -> list[Row]:
+    """Rows of the comparison of epochs."""
+    if not EPOCHS.is_file():
+        return []
+    lines = EPOCHS.read_text().splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def make_epochs_table(rows: list[Row]) -> str:
+    """Mean bits per character by sentences, method and epochs, over the languages that have all of them."""
+    epochs = sorted({row["epochs"] for row in rows})
+    lines = [
+        "| sentences | method | " + " | ".join(f"{number} epochs" for number in epochs) + " |",
+        "|---:|---|" + "---:|" * len(epochs),
+    ]
+    for number in sorted({row["sentences"] for row in rows}):
+        for method in ("fitu", "univ"):
+            cells = []
+            for epoch in epochs:
+                chosen = [
+                    row["nats"] / row["characters"] / LOG_2
+                    for row in rows
+                    if (row["sentences"], row["method"], row["epochs"]) == (number, method, epoch)
+                ]
+                cells.append(f"{statistics.fmean(chosen):.3f}" if chosen else "–")
+            lines.append(f"| {number} | {NAMES[method]} | " + " | ".join(cells) + " |")
+    return "\n".join([*lines, ""])
+
+
+def plain(model: Any) -> Any:  # noqa: ANN401
+    """A zero-shot model without its calibration."""
+    from dataclasses import replace
+
+    return replace(model, calibration=None, frequencies=None)
+
+
+def key_of(row: Row) -> tuple[Any, ...]:
+    """What makes a row the same as another."""
+    return (row["language"], row["conditioning"], row["method"], row["regime"], row["sample"])
+
+
+def read_rows() -> list[Row]:
+    """All rows that are kept, a last line that was cut off left out."""
+    rows = []
+    for path in sorted(KEPT.glob("rows*.jsonl")):
+        rows += [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    return rows
+
+
+def bits_of(rows: list[Row]) -> dict[tuple[Any, ...], dict[str, dict[int | None, float]]]:
+    """Bits per character by (regime, conditioning, method), language and sample."""
+    found: dict[tuple[Any, ...], dict[str, dict[int | None, float]]] = {}
+    for row in rows:
+        setting = (row["regime"], row["conditioning"], row["method"])
+        by_language = found.setdefault(setting, {})
+        by_language.setdefault(row["language"], {})[row["sample"]] = row["nats"] / row["characters"] / LOG_2
+    return found
+
+
+def average(by_language: dict[str, dict[int | None, float]]) -> tuple[float, float | None, int]:
+    """Mean over languages of means over samples, its standard error over samples, and the number of samples.
+
+    Only samples that every language has count towards the standard error.
+    """
+    mean = statistics.fmean(statistics.fmean(values.values()) for values in by_language.values())
+    common = set.intersection(*(set(values) for values in by_language.values()))
+    order = sorted(common, key=str)
+    per_sample = [statistics.fmean(values[sample] for values in by_language.values()) for sample in order]
+    error = statistics.stdev(per_sample) / math.sqrt(len(per_sample)) if len(per_sample) > 1 else None
+    return mean, error, len(per_sample)
+
+
+def make_tables(rows: list[Row]) -> str:
+    """The averages, and the scores of each language."""
+    found = bits_of(rows)
+    with PAPER.open(encoding="utf-8", newline="") as stream:
+        paper = {row["code"]: row for row in csv.DictReader(stream)}
+    return "\n".join([*_averages(found, paper), "", *_languages(found, paper), ""])
+
+
+_PAPER_COLUMNS = {
+    ("zero-shot", "bare", "ninf"): "zero_ninf_bare",
+    ("zero-shot", "bare", "univ"): "zero_univ_bare",
+    ("zero-shot", "oest", "univ"): "zero_univ_oest",
+    ("few-shot", "bare", "ninf"): "few_ninf_bare",
+    ("few-shot", "oest", "fitu"): "few_fitu_oest",
+    ("few-shot", "bare", "univ"): "few_univ_bare",
+    ("few-shot", "oest", "univ"): "few_univ_oest",
+}
+
+
+def _averages(found: dict[tuple[Any, ...], Any], paper: dict[str, Row]) -> list[str]:
+    lines = [
+        "| setting | method | conditioning | bits per character | samples | share of n-gram | below n-gram | paper |",
+        "|---|---|---|---:|---:|---:|---:|---:|",
+    ]
+    rival = found.get(("few-shot", None, "n-gram"), {})
+    for regime in ("zero-shot", "few-shot"):
+        for method in NAMES:
+            for conditioning in (None, "bare", "oest"):
+                setting = (regime, conditioning, method)
+                if setting not in found:
+                    continue
+                mean, error, samples = average(found[setting])
+                scores = f"{mean:.3f}" + (f" ± {error:.3f}" if error is not None else "")
+                share = below = "–"
+                if regime == "few-shot" and rival and method != "n-gram":
+                    shared = [code for code in found[setting] if code in rival]
+                    pairs = [(_shared_mean(found[setting], rival, code)) for code in shared]
+                    share = f"{statistics.fmean(a for a, _ in pairs) / statistics.fmean(b for _, b in pairs):.3f}"
+                    below = f"{sum(a < b for a, b in pairs)} / {len(pairs)}"
+                column = _PAPER_COLUMNS.get(setting)
+                theirs = "–"
+                if column:
+                    theirs = f"{statistics.fmean(float(paper[code][column]) for code in found[setting]):.3f}"
+                lines.append(
+                    f"| {regime} | {NAMES[method]} | {(conditioning or '–').upper()} | {scores} | "
+                    f"{samples if regime == 'few-shot' else '–'} | {share} | {below} | {theirs} |"
+                )
+    return lines
+
+
+def _shared_mean(ours: Any, rival: Any, code: str) -> tuple[float, float]:  # noqa: ANN401
+    """Means of a method and of the n-gram over the samples that both have."""
+    shared = set(ours[code]) & set(rival[code])
+    return (
+        statistics.fmean(ours[code][sample] for sample in shared),
+        statistics.fmean(rival[code][sample] for sample in shared),
+    )
+
+
+_COLUMNS = (
+    ("zero UNIV-BARE", ("zero-shot", "bare", "univ")),
+    ("zero calibrated", ("zero-shot", "bare", "calibrated")),
+    ("few n-gram", ("few-shot", None, "n-gram")),
+    ("few NINF-BARE", ("few-shot", "bare", "ninf")),
+    ("few FITU-OEST", ("few-shot", "oest", "fitu")),
+    ("few UNIV-BARE", ("few-shot", "bare", "univ")),
+    ("few UNIV-OEST", ("few-shot", "oest", "univ")),
+    ("mixture-BARE", ("few-shot", "bare", "mixture")),
+    ("mixture-OEST", ("few-shot", "oest", "mixture")),
+)
+
+
+def _languages(found: dict[tuple[Any, ...], Any], paper: dict[str, Row]) -> list[str]:
+    """One row per language; the paper's figure in brackets."""
+    present = [(title, setting) for title, setting in _COLUMNS if setting in found]
+    lines = [
+        "| language | " + " | ".join(title for title, _ in present) + " |",
+        "|---|" + "---:|" * len(present),
+    ]
+    codes = sorted({code for _, setting in present for code in found[setting]})
+    for code in codes:
+        cells = []
+        for _, setting in present:
+            values = list(found[setting].get(code, {}).values())
+            cell = "–"
+            if values:
+                cell = f"{statistics.fmean(values):.3f}"
+                if len(values) > 1:
+                    cell += f" ± {statistics.stdev(values) / math.sqrt(len(values)):.3f}"
+            if setting in _PAPER_COLUMNS:
+                cell += f" ({float(paper[code][_PAPER_COLUMNS[setting]]):.3f})"
+            cells.append(cell)
+        lines.append(f"| {code} | " + " | ".join(cells) + " |")
+    return lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,325 @@
+"""A language learned from some sentences: the model that a user keeps."""
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from protoglot.artefacts import HEADER, load_artefact, save_artefact
+from protoglot.errors import ConfigError, StorageError, VocabularyError
+from protoglot.mixture import network_logits, predict_next, predict_side_by_side
+from protoglot.model.config import Conditioning, ModelConfig
+from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
+from protoglot.ngram import NGram
+from protoglot.prior.calibration import Calibration
+from protoglot.prior.mixer import Mixer, mixer_from_parts, mixer_parts
+from protoglot.scores import Score
+from protoglot.trained import WEIGHTS, check_weights, load_weights, weights_as_arrays
+from protoglot.vocabulary import BEGIN, END, OTHER, Vocabulary
+
+KIND = "adapted model"
+
+
+class Cursor(NamedTuple):
+    """A place in a text, from which :meth:`AdaptedModel.read` goes on."""
+
+    network: State
+    context: tuple[int, ...]
+    """Ids since the begin of the sentence, as many as the n-gram can use."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdaptedModel:
+    """The adapted network, the n-gram of the same sentences, and the mixer that makes them one model.
+
+    Without a mixer the network predicts alone; without any sentence, softened by a calibration if there is one.
+    """
+
+    network: LanguageModel
+    vocabulary: Vocabulary
+    features: NDArray[np.float32] | None
+    """Typological vector of the language, (K,); ``None`` for BARE."""
+
+    num_characters: int
+    """Characters that were learned from, ends of sentences included."""
+
+    ngram: NGram | None = None
+    mixer: Mixer | None = None
+    calibration: Calibration | None = None
+    frequencies: NDArray[np.float32] | None = None
+    """For the calibration, (V - 1,)."""
+
+    language: str = ""
+    """Code or name of the language; may be empty."""
+
+    provenance: Mapping[str, object] = field(default_factory=dict)
+    """How it was made: prior, method, settings, licences."""
+
+    def features_tensor(self) -> Tensor | None:
+        """The typological vector as the network reads it."""
+        return None if self.features is None else torch.tensor(self.features).to(self.network.embedding)
+
+    @torch.no_grad()
+    def log_probabilities(self, sentences: Iterable[str]) -> Iterator[tuple[Tensor, Tensor]]:
+        """Predictions along a text, of which no more than a piece is in memory.
+
+        Yields:
+            For the next N positions, log-probabilities of all ids that can be predicted, (N, V - 1), id v at
+            position v - 1; and the positions of the ids that came, (N,).
+        """
+        if self.ngram is not None and self.mixer is not None:
+            for predictions, targets in predict_side_by_side(
+                self.network,
+                self.features_tensor(),
+                self.ngram,
+                sentences,
+                num_characters=self.num_characters,
+            ):
+                yield self.mixer(predictions), targets
+            return
+        for logits, targets in network_logits(self.network, self.vocabulary, self.features_tensor(), sentences):
+            yield self._soften(logits), targets
+
+    def nats_by_sentence(self, sentences: Iterable[str]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+        """Cost of every character and end of sentence, naming of unknown characters included.
+
+        Args:
+            sentences: a running text, of which no more than a piece is in memory.
+
+        Yields:
+            Each sentence of T characters with its costs, (T + 1,).
+        """
+        read: deque[str] = deque()  # sentences whose costs are not all known yet
+
+        def remembered() -> Iterator[str]:
+            for sentence in sentences:
+                read.append(sentence)
+                yield sentence
+
+        costs = np.zeros(0)
+        for log_probabilities, targets in self.log_probabilities(remembered()):
+            found = -log_probabilities.gather(1, targets.unsqueeze(1)).squeeze(1)
+            costs = np.concatenate([costs, found.double().numpy()])
+            while read and len(read[0]) < len(costs):
+                sentence = read.popleft()
+                own, costs = np.split(costs, [len(sentence) + 1])
+                yield sentence, own + self._naming_nats(sentence)
+
+    def _naming_nats(self, sentence: str) -> NDArray[np.float64]:
+        """What naming the characters outside the inventory adds to the costs of a sentence."""
+        nats = np.zeros(len(sentence) + 1)
+        for position in np.flatnonzero(self.vocabulary.encode_to_array(sentence) == OTHER):
+            nats[position] = self.vocabulary.other_nats(sentence[position])
+        return nats
+
+    def nats(
+        self, sentences: Iterable[str], *, on_progress: Callable[[int], None] | None = None
+    ) -> NDArray[np.float64]:
+        """All costs of :meth:`nats_by_sentence`.
+
+        Args:
+            sentences: a running text.
+            on_progress: called with the number of characters scored since the last call.
+        """
+        pieces = [np.zeros(0)]
+        for _, costs in self.nats_by_sentence(sentences):
+            pieces.append(costs)
+            if on_progress is not None:
+                on_progress(len(costs))
+        return np.concatenate(pieces)
+
+    def score(self, sentences: Iterable[str], *, on_progress: Callable[[int], None] | None = None) -> Score:
+        """What the model pays for a running text."""
+        nats = self.nats(sentences, on_progress=on_progress)
+        return Score(math.fsum(nats.tolist()), len(nats))
+
+    def network_score(self, sentences: Iterable[str]) -> Score:
+        """What the network pays without the n-gram."""
+        return replace(self, mixer=None).score(sentences)
+
+    def ngram_score(self, sentences: Sequence[str]) -> Score:
+        """What the n-gram pays without the network.
+
+        Raises:
+            ConfigError: if there is none.
+        """
+        if self.ngram is None:
+            raise ConfigError("the model has no n-gram; wanted one that learned from sentences")
+        return self.ngram.score(sentences)
+
+    def start(self) -> Cursor:
+        """The begin of a text."""
+        return Cursor(self.network.initial_state(1), ())
+
+    def read(self, cursor: Cursor, id_: int) -> tuple[Tensor, Cursor]:
+        """Read one id, BEGIN at the very start.
+
+        Returns:
+            Log-probabilities of what comes next, (V - 1,), and the place after the id.
+        """
+        found, cursors = self.read_side_by_side([cursor], [id_])
+        return found[0], cursors[0]
+
+    @torch.no_grad()
+    def read_side_by_side(self, cursors: Sequence[Cursor], ids: Sequence[int]) -> tuple[Tensor, list[Cursor]]:
+        """Read one id in each of B texts.
+
+        Returns:
+            Log-probabilities of what comes next, (B, V - 1), and the places after the ids.
+        """
+        contexts = [self._context_after(cursor, id_) for cursor, id_ in zip(cursors, ids, strict=True)]
+        state = State(
+            torch.cat([cursor.network.hidden for cursor in cursors], dim=1),
+            torch.cat([cursor.network.cell for cursor in cursors], dim=1),
+        )
+        mixer = self.mixer if self.ngram is not None else None
+        predictions, after = predict_next(
+            self.network,
+            self.features_tensor(),
+            self.ngram if mixer is not None else None,
+            ids,
+            contexts,
+            state,
+            num_characters=self.num_characters,
+        )
+        found = self._soften(predictions.log_probabilities[:, 0]) if mixer is None else mixer(predictions)
+        rows = (slice(row, row + 1) for row in range(len(contexts)))
+        return found, [
+            Cursor(State(after.hidden[:, row], after.cell[:, row]), context)
+            for row, context in zip(rows, contexts, strict=True)
+        ]
+
+    def _context_after(self, cursor: Cursor, id_: int) -> tuple[int, ...]:
+        if id_ in (BEGIN, END):
+            return (id_,)
+        longest = 1 if self.ngram is None else self.ngram.order
+        return (*cursor.context, id_)[-longest:]
+
+    def reader(self, num_texts: int) -> "SideBySide":
+        """What reads several texts at once and predicts how each goes on."""
+        return SideBySide(self, num_texts)
+
+    def _soften(self, logits: Tensor) -> Tensor:
+        if self.calibration is None or self.frequencies is None:
+            return F.log_softmax(logits, dim=-1)
+        return self.calibration.log_probabilities(logits, torch.tensor(self.frequencies))
+
+    def save(self, path: Path) -> None:
+        """Write the model as one directory of safetensors and JSON, which can be moved, zipped and shared."""
+        tensors: dict[str, Mapping[str, NDArray[Any]]] = {"weights": weights_as_arrays(self.network)}
+        content: dict[str, object] = {
+            "model": self.network.config.to_json(),
+            "num_features": self.network.num_features,
+            "vocabulary": self.vocabulary.to_json(),
+            "num_characters": self.num_characters,
+            "language": self.language,
+            "provenance": dict(self.provenance),
+            "ngram": None,
+            "mixer": None,
+            "calibration": None if self.calibration is None else asdict(self.calibration),
+        }
+        if self.features is not None:
+            tensors["typology"] = {"features": self.features}
+        if self.frequencies is not None:
+            tensors["frequencies"] = {"frequencies": self.frequencies}
+        if self.ngram is not None:
+            content["ngram"], tensors["ngram"] = self.ngram.parts()
+        if self.mixer is not None:
+            content["mixer"], tensors["mixer"] = mixer_parts(self.mixer)
+        save_artefact(path, kind=KIND, content=content, tensors=tensors)
+
+    @classmethod
+    def load(cls, path: Path, *, device: str = "cpu") -> "AdaptedModel":
+        """Read a model that :meth:`save` wrote.
+
+        Raises:
+            StorageError: if it is damaged or something else.
+        """
+        content, tensors = load_artefact(path, kind=KIND)
+        name = str(path / HEADER)
+        try:
+            config = ModelConfig.from_json(content["model"], name=name)
+            vocabulary = Vocabulary.from_json(content["vocabulary"], name=name)
+            with torch.device("meta"):
+                network = LanguageModel(
+                    config, vocabulary_size=len(vocabulary), num_features=content["num_features"]
+                )
+            features = tensors["typology"]["features"] if "typology" in tensors else None
+            frequencies = tensors["frequencies"]["frequencies"] if "frequencies" in tensors else None
+            _check_vector(features, network.num_features, config.conditioning is not Conditioning.BARE)
+            _check_vector(frequencies, len(vocabulary) - NUM_UNPREDICTED, content["calibration"] is not None)
+            facts = {key: content[key] for key in ("num_characters", "language", "provenance")}
+            if type(facts["num_characters"]) is not int or not isinstance(facts["provenance"], dict):
+                raise TypeError(f"num_characters {facts['num_characters']!r}")
+            calibration = _calibration(content["calibration"], name=name)
+            ngram, mixer = content["ngram"], content["mixer"]
+            weights = tensors["weights"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise StorageError(f"{name}: not the header of an adapted model ({error!r})") from error
+        except (ConfigError, VocabularyError) as error:  # both name the file
+            raise StorageError(str(error)) from error
+        except RuntimeError as error:  # sizes that no tensor can have
+            raise StorageError(f"{name}: not the header of a model ({str(error).splitlines()[0]})") from error
+        check_weights(network, weights, name=str(path / WEIGHTS))
+        network = network.to_empty(device="cpu")
+        load_weights(network, weights, name=str(path / WEIGHTS))
+        made_ngram = None
+        if ngram is not None:
+            made_ngram = NGram.from_parts(ngram, tensors.get("ngram", {}), vocabulary, name=name)
+        made_mixer = None if mixer is None else mixer_from_parts(mixer, tensors.get("mixer", {}), name=name)
+        if made_mixer is not None and (made_ngram is None or made_mixer.num_components != made_ngram.order + 1):
+            raise StorageError(f"{name}: a mixer that does not fit its n-gram; wanted one component per order")
+        return cls(
+            network=network.to(device),
+            vocabulary=vocabulary,
+            features=features,
+            frequencies=frequencies,
+            calibration=calibration,
+            ngram=made_ngram,
+            mixer=made_mixer,
+            **facts,
+        )
+
+
+class SideBySide:
+    """Several texts that a model reads at once (a :class:`protoglot.generation.Reader`).
+
+    Args:
+        model: whose predictions are wanted.
+        num_texts: B.
+    """
+
+    def __init__(self, model: AdaptedModel, num_texts: int) -> None:
+        self._model = model
+        self._cursors = [model.start()] * num_texts
+
+    def read(self, ids: Tensor) -> Tensor:
+        """Read ids, (T, B); return log-probabilities of what comes next, (B, V - 1)."""
+        for step in ids.tolist():
+            found, self._cursors = self._model.read_side_by_side(self._cursors, step)
+        return found
+
+
+def _calibration(value: object, *, name: str) -> Calibration | None:
+    if not isinstance(value, dict):
+        return None
+    try:
+        return Calibration(**value)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from error
+
+
+def _check_vector(vector: NDArray[Any] | None, size: int, wanted: bool) -> None:
+    """A ``ValueError`` if a vector is missing, surplus or of another size."""
+    if (vector is not None) != wanted:
+        raise ValueError("a vector missing or surplus")
+    if vector is not None and (vector.shape != (size,) or vector.dtype != np.float32):
+        raise ValueError(f"{vector.dtype} {vector.shape}; wanted float32 {(size,)}")

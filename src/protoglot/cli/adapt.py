@@ -1,0 +1,208 @@
+"""``protoglot adapt``."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from protoglot.cli.computing import computing_options, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from protoglot.adapted import AdaptedModel
+    from protoglot.prior.methods import AdaptationConfig
+    from protoglot.prior.universal import UniversalPrior
+
+METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
+
+
+@click.command()
+@click.argument("text_path", metavar="TEXT", type=click.Path(path_type=Path))
+@click.option(
+    "--prior", "prior_path", type=click.Path(path_type=Path), required=True, help="Directory of a prior."
+)
+@click.option("--language", metavar="CODE", help="Language of the text [default: unknown].")
+@click.option("--method", type=click.Choice(METHODS), help="How to learn [default: what won when tuned].")
+@click.option("--strength", type=click.FloatRange(0), help="Of the prior; 1 is plain Bayesian updating.")
+@click.option("--epochs", type=click.IntRange(0), help="Times that a hundred sentences are read.")
+@click.option("--learning-rate", type=float, help="Of Adam.")
+@click.option("--dropout", type=float, help="Share of units left out in a step.")
+@click.option("--mixture/--no-mixture", default=True, help="Mix the network with an n-gram of the same text.")
+@click.option("--check/--no-check", default=True, help="First hold some sentences out, and report what they cost.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory for the model [default: TEXT.model].",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@computing_options
+def adapt(
+    text_path: Path,
+    prior_path: Path,
+    language: str | None,
+    method: str | None,
+    strength: float | None,
+    epochs: int | None,
+    learning_rate: float | None,
+    dropout: float | None,
+    mixture: bool,
+    check: bool,
+    out: Path | None,
+    seed: int,
+    device: str,
+    threads: int | None,
+) -> None:
+    """Make a language model from a page of sentences.
+
+    TEXT has one sentence a line. Says what it found, holds a fifth of the sentences out to see what the model is worth
+    beside a plain n-gram (or deals them into folds, where there are few), and then learns from all of them.
+
+    \b
+    Examples:
+      protoglot adapt mine.txt --prior priors/oest2 --language eus
+      protoglot adapt mine.txt --prior priors/bare2 --method univ --strength 0.01 --no-check
+    """
+    from dataclasses import replace
+
+    from protoglot.cli.output import progress_of_amount
+    from protoglot.errors import TextError
+    from protoglot.prior.features import features_for
+    from protoglot.prior.methods import Method
+    from protoglot.prior.universal import UniversalPrior
+    from protoglot.text import read_sentences
+
+    target = out or text_path.with_name(f"{text_path.name}.model")
+    if target.exists():
+        raise click.UsageError(f"--out {target}: exists already; wanted a new directory")
+    sentences = list(read_sentences(text_path))
+    if not sentences:
+        raise TextError(f"{text_path}: no text; wanted at least one line with a sentence")
+    prior = UniversalPrior.load(prior_path, device=prepare(device, threads))
+    settings = _settings(prior, Method(method) if method else None, strength, epochs, learning_rate, dropout, seed)
+    features = features_for(prior, language)
+    click.echo(describe_text(sentences, prior))
+    click.echo(f"{features.source}; method {settings.method}")
+
+    def learn(chosen: "Sequence[str]", label: str) -> "AdaptedModel":
+        return _learn(prior, chosen, settings, features.vector, language or "", mixture, label)
+
+    if check:
+        _report_check(sentences, learn, seed)
+    start = time.monotonic()
+    model = learn(sentences, "learning")
+    provenance = {
+        **model.provenance,
+        "text": text_path.name,
+        "licences": {
+            code: prior.mean.languages[code].licence
+            for code in prior.mean.fold.training
+            if code in prior.mean.languages
+        },
+        "prior": {"path": str(prior_path), "provenance": dict(prior.mean.provenance)},
+    }
+    with progress_of_amount(1, "saving"):
+        replace(model, provenance=provenance).save(target)
+    click.echo(f"{target}: learned from {len(sentences):,} sentences in {time.monotonic() - start:.1f} s")
+
+
+def describe_text(sentences: "Sequence[str]", prior: "UniversalPrior") -> str:
+    """Sentences, characters, scripts, and letters that the prior has never seen."""
+    from collections import Counter
+
+    from protoglot.scripts import script_shares
+
+    counts: Counter[str] = Counter()
+    for sentence in sentences:
+        counts.update(sentence)
+    shares = script_shares(counts)
+    scripts = ", ".join(f"{script} {share:.0%}" for script, share in list(shares.items())[:3]) or "no letters"
+    new = [character for character, _ in counts.most_common() if character not in prior.mean.vocabulary]
+    number = sum(counts[character] for character in new)
+    unknown = "all characters known to the prior"
+    if new:
+        shown = " ".join(character if character.isprintable() else ascii(character) for character in new[:20])
+        more = " ..." if len(new) > 20 else ""
+        unknown = (
+            f"{len(new)} characters new to the prior ({number / counts.total():.1%} of the text): {shown}{more}"
+        )
+    return f"{len(sentences):,} sentences, {counts.total():,} characters; script: {scripts}; {unknown}"
+
+
+def _settings(
+    prior: "UniversalPrior",
+    method: "object | None",
+    strength: float | None,
+    epochs: int | None,
+    learning_rate: float | None,
+    dropout: float | None,
+    seed: int,
+) -> "AdaptationConfig":
+    from dataclasses import replace
+
+    from protoglot.prior.methods import Method
+
+    if not isinstance(method, Method):
+        method = prior.tuned.best if prior.tuned is not None else Method.FITU
+    given = {
+        "strength": strength,
+        "num_epochs": epochs,
+        "learning_rate": learning_rate,
+        "dropout": dropout,
+        "seed": seed,
+    }
+    return replace(
+        prior.settings_for(method), **{name: value for name, value in given.items() if value is not None}
+    )
+
+
+def _learn(
+    prior: "UniversalPrior",
+    sentences: "Sequence[str]",
+    settings: "AdaptationConfig",
+    features: "object",
+    language: str,
+    mixture: bool,
+    label: str,
+) -> "AdaptedModel":
+    from protoglot.adaptation import learn_language
+    from protoglot.cli.output import progress_of_amount
+    from protoglot.prior.mixer import Mixing
+
+    with progress_of_amount(1, label) as advance:
+        return learn_language(
+            prior,
+            sentences,
+            language=language,
+            features=features,  # type: ignore[arg-type]
+            config=settings,
+            mixing=Mixing.LOG_LINEAR if mixture else None,
+            on_epoch=lambda number, total, bits: advance(1 / total),
+        )
+
+
+def _report_check(sentences: "Sequence[str]", learn: "object", seed: int) -> None:
+    from protoglot.checking import check, check_folds
+    from protoglot.cli.output import make_table, print_table
+
+    folds = check_folds(sentences, seed=seed)
+    if not folds:
+        click.echo("one sentence: nothing to hold out, so no score")
+        return
+    found = check(lambda chosen: learn(chosen, "checking"), folds)  # type: ignore[operator]
+    table = make_table("on held-out sentences", "bits/character", numeric=("bits/character",))
+    named = [
+        ("model", found.model),
+        ("its network alone", found.network),
+        ("n-gram of the same text", found.ngram),
+    ]
+    for name, score in named:
+        table.add_row(name, f"{score.bits_per_character:.3f}")
+    how = "a fifth" if len(folds) == 1 else f"{len(folds)} folds in turn"
+    ratio = found.model.bits_per_character / found.ngram.bits_per_character
+    print_table(
+        f"held out {how}: {found.num_sentences:,} sentences, {found.model.num_characters:,} characters",
+        table,
+        f"the model pays {ratio:.2f} of what the n-gram pays",
+    )

@@ -1,0 +1,365 @@
+"""Settings of adaptation, chosen on validation languages; nothing is ever chosen on a held-out one.
+
+Every method gets the same number of trials. A search starts from common settings and changes one at a time:
+strength of the prior first, where there is one, then dropout, epochs and learning rate; a change that helps is
+kept. Trials use a few of the validation languages; the best of each method then meet on all of them. With the
+method that wins, the mixers and the calibration are learned.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from protoglot.adaptation import adapt, learn_language
+from protoglot.errors import ConfigError, StorageError
+from protoglot.mixture import network_logits, predict_side_by_side
+from protoglot.ngram import NGram, NGramConfig, Smoothing
+from protoglot.prior.calibration import Calibration, fit_calibration
+from protoglot.prior.methods import AdaptationConfig, Method
+from protoglot.prior.mixer import Mixer, Mixing, Predictions, fit_mixer
+from protoglot.prior.universal import Tuned, UniversalPrior
+from protoglot.scores import Score, mean_bits_per_character
+from protoglot.splits import Split, few_shot_sample
+from protoglot.storage import write_atomically
+
+_ORDERS = range(2, 9)
+
+_START: Mapping[Method, AdaptationConfig] = {
+    Method.NINF: AdaptationConfig(method=Method.NINF, strength=1e-5),
+    Method.FITU: AdaptationConfig(method=Method.FITU, strength=0.0),
+    Method.UNIV: AdaptationConfig(method=Method.UNIV, strength=1e-3),
+    Method.L2_SP: AdaptationConfig(method=Method.L2_SP, strength=1e-3),
+    Method.HIER: AdaptationConfig(method=Method.HIER, strength=1e-3),
+}
+
+_Axis = tuple[str, tuple[float, ...]]
+_SHARED_AXES: tuple[_Axis, ...] = (
+    ("dropout", (0.2, 0.3)),
+    ("num_epochs", (10, 4)),
+    ("learning_rate", (2.5e-3, 6e-3)),
+)
+_STRENGTHS: Mapping[Method, tuple[float, ...]] = {
+    Method.NINF: (),
+    Method.FITU: (),
+    Method.UNIV: (1e-4, 1e-2),
+    Method.L2_SP: (1e-4, 1e-2),
+    Method.HIER: (1e-4, 1e-2),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuningConfig:
+    """How long and on what to search."""
+
+    num_trials: int = 7
+    """Settings tried for each method."""
+
+    num_trial_languages: int = 2
+    """Validation languages that each trial is scored on."""
+
+    num_finalists: int = 2
+    """Settings of each method that meet on all validation languages."""
+
+    num_sentences: int = 100
+    """To learn from."""
+
+    scored_characters: int = 6_000
+    """Of each language's development text."""
+
+    mixer_sentences: tuple[int, ...] = (10, 30, 100)
+    """Amounts of text that the mixers learn to deal with."""
+
+    mixer_characters: int = 2_500
+    """Of each language's development text that the mixers learn from."""
+
+    seed: int = 0
+    """Of samples of sentences."""
+
+    def __post_init__(self) -> None:
+        for name in (
+            "num_trials",
+            "num_trial_languages",
+            "num_sentences",
+            "scored_characters",
+            "mixer_characters",
+        ):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"tuning.{name}: {getattr(self, name)}; wanted a whole number from 1")
+
+
+class Trials:
+    """Scores of settings on languages, each measured once; kept in a file if there is one.
+
+    Args:
+        path: JSON lines, to which every new trial is added; those that are in it are not run again.
+        identity: what must be the same for old trials to count.
+    """
+
+    def __init__(self, path: Path | None, identity: str) -> None:
+        self._path, self._identity = path, identity
+        self.rows: list[dict[str, Any]] = []
+        if path is not None and path.is_file():
+            whole = _whole_lines(path)
+            write_atomically(path, "".join(whole))  # what comes next must not be glued to half a line
+            self.rows = [row for row in _parse_lines(path, whole) if row.get("identity") == identity]
+
+    def find(self, key: Mapping[str, object]) -> Score | None:
+        """The score of a trial that was run before."""
+        for row in self.rows:
+            if all(row.get(name) == value for name, value in key.items()):
+                return Score(float(row["nats"]), int(row["characters"]))
+        return None
+
+    def add(self, key: Mapping[str, object], score: Score, seconds: float) -> None:
+        """Keep a new trial."""
+        row = {
+            **key,
+            "nats": score.nats,
+            "characters": score.num_characters,
+            "seconds": round(seconds, 2),
+            "identity": self._identity,
+        }
+        self.rows.append(row)
+        if self._path is not None:
+            with self._path.open("a", encoding="ascii") as file:
+                file.write(json.dumps(row) + "\n")
+
+
+class Tuner:
+    """The search.
+
+    Args:
+        prior: left as it was.
+        texts: of the validation languages.
+        config: settings of the search.
+        trials: where scores are kept.
+        on_trial: called with one line on each trial that was run.
+    """
+
+    def __init__(
+        self,
+        prior: UniversalPrior,
+        texts: Mapping[str, Split],
+        config: TuningConfig,
+        *,
+        trials: Trials,
+        on_trial: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        if not texts:
+            raise ConfigError("tuning: no validation language with text; wanted at least one")
+        self.prior, self.texts, self.config, self.trials = prior, texts, config, trials
+        self._on_trial = on_trial
+        self._languages = sorted(texts)
+        self._samples = {
+            code: few_shot_sample(texts[code].train, config.num_sentences, language=code, seed=config.seed)
+            for code in self._languages
+        }
+        self._scored = {
+            code: first_characters(texts[code].development, config.scored_characters) for code in texts
+        }
+
+    def run(self, methods: Sequence[Method]) -> Tuned:
+        """Choose the settings of each method, the n-gram, the best method, the mixers and the calibration."""
+        ngram = self.choose_ngram()
+        best: dict[Method, AdaptationConfig] = {}
+        final: dict[Method, float] = {}
+        for method in methods:
+            best[method] = self.search(method)
+            final[method] = self._mean(best[method], self._languages)
+        winner = min(final, key=lambda method: final[method])
+        chosen = Tuned(best=winner, methods=best, ngram=ngram)
+        mixers = self.learn_mixers(chosen)
+        return replace(
+            chosen,
+            mixers=mixers,
+            calibration=self.calibrate(),
+            trials=tuple(dict(row) for row in self.trials.rows),
+        )
+
+    def choose_ngram(self) -> NGramConfig:
+        """The order and smoothing that pay least, on average over the validation languages."""
+        found: dict[NGramConfig, float] = {}
+        for smoothing in Smoothing:
+            for order in _ORDERS:
+                config = NGramConfig(order=order, smoothing=smoothing)
+                scores = []
+                for code in self._languages:
+                    vocabulary = self.prior.mean.vocabulary.extended(self._samples[code])
+                    model = NGram.train(self._samples[code], vocabulary, order=order, smoothing=smoothing)
+                    scores.append(model.score(self._scored[code]))
+                found[config] = mean_bits_per_character(scores)
+        best = min(found, key=lambda config: found[config])
+        self._on_trial(f"n-gram: order {best.order}, {best.smoothing}: {found[best]:.3f} bits/character")
+        return best
+
+    def search(self, method: Method) -> AdaptationConfig:
+        """The best settings of a method."""
+        first = self._languages[: self.config.num_trial_languages]
+        tried: dict[AdaptationConfig, float] = {}
+        for candidate in self._candidates(method, tried):
+            tried[candidate] = self._mean(candidate, first)
+        finalists = sorted(tried, key=lambda config: tried[config])[: self.config.num_finalists]
+        if len(finalists) == 1:
+            return finalists[0]
+        return min(finalists, key=lambda config: self._mean(config, self._languages))
+
+    def _candidates(self, method: Method, tried: Mapping[AdaptationConfig, float]) -> Iterator[AdaptationConfig]:
+        """Settings to try, each a change of the best so far."""
+        yield _START[method]
+        number = 1
+        for name, values in (("strength", _STRENGTHS[method]), *_SHARED_AXES):
+            for value in values:
+                if number == self.config.num_trials:
+                    return
+                best = min(tried, key=lambda config: tried[config])
+                yield replace(best, **{name: value})
+                number += 1
+
+    def _mean(self, config: AdaptationConfig, languages: Sequence[str]) -> float:
+        return mean_bits_per_character([self._score(config, code) for code in languages])
+
+    def _score(self, config: AdaptationConfig, code: str) -> Score:
+        key = {"language": code, "num_sentences": len(self._samples[code]), **config.to_json()}
+        known = self.trials.find(key)
+        if known is not None:
+            return known
+        start = time.monotonic()
+        model = learn_language(
+            self.prior, self._samples[code], features=self._features(code), config=config, mixing=None
+        )
+        score = model.score(self._scored[code])
+        seconds = time.monotonic() - start
+        self.trials.add(key, score, seconds)
+        self._on_trial(
+            f"{describe(config)}: {code} {score.bits_per_character:.3f} bits/character, {seconds:.0f} s"
+        )
+        return score
+
+    def learn_mixers(self, tuned: Tuned) -> dict[Mixing, Mixer]:
+        """Weights of the components, for the network of the best method."""
+        prior = replace(self.prior, tuned=replace(tuned, mixers={}))
+        examples: list[tuple[Predictions, Tensor]] = []
+        for code in self._languages:
+            text = first_characters(self.texts[code].development, self.config.mixer_characters)
+            for number in self.config.mixer_sentences:
+                sample = self._samples[code][:number]
+                model = learn_language(prior, sample, features=self._features(code), mixing=None)
+                if model.ngram is None:
+                    continue
+                parts = list(
+                    predict_side_by_side(
+                        model.network,
+                        model.features_tensor(),
+                        model.ngram,
+                        text,
+                        num_characters=model.num_characters,
+                    )
+                )
+                examples.append(join_predictions(parts))
+                self._on_trial(f"mixers: {code}, {len(sample)} sentences")
+        mixers = {}
+        for mixing in Mixing:
+            mixer = Mixer(mixing, tuned.ngram.order + 1, seed=self.config.seed)
+            fit_mixer(mixer, examples)
+            mixers[mixing] = mixer
+            with torch.no_grad():
+                costs = [float(mixer.nats(found, targets).mean()) / math.log(2) for found, targets in examples]
+            self._on_trial(f"mixers: {mixing}: {sum(costs) / len(costs):.3f} bits/character")
+        return mixers
+
+    def calibrate(self) -> Calibration:
+        """Temperature and shares for a language without text."""
+        examples = []
+        for code in self._languages:
+            text = first_characters(self.texts[code].development, self.config.mixer_characters)
+            vector = self._features(code)
+            features = None if vector is None else torch.tensor(vector).to(self.prior.mean.model.embedding)
+            model, vocabulary = adapt(self.prior, [], features, AdaptationConfig())
+            pieces = list(network_logits(model, vocabulary, features, text))
+            examples.append(
+                (torch.cat([logits for logits, _ in pieces]), torch.cat([targets for _, targets in pieces]))
+            )
+        found = fit_calibration(examples, torch.tensor(self.prior.frequencies))
+        self._on_trial(
+            f"calibration: temperature {found.temperature:.2f}, broad share {found.broad_share:.2f}, "
+            f"even share {found.even_share:.2f}"
+        )
+        return found
+
+    def _features(self, code: str) -> Any:  # noqa: ANN401 - an array, or nothing for BARE
+        return self.prior.mean.features.get(code)
+
+
+def tuning_identity(prior: UniversalPrior, config: TuningConfig) -> str:
+    """What must be the same for old trials to count: the prior's weights, and what is scored."""
+    weights = sum(float(weight.detach().double().sum()) for weight in prior.mean.model.parameters())
+    fisher = sum(float(values.double().sum()) for values in prior.fisher.values())
+    scored = {name: value for name, value in asdict(config).items() if name in ("scored_characters", "seed")}
+    return json.dumps([weights, fisher, scored])
+
+
+def first_characters(sentences: Sequence[str], number: int) -> tuple[str, ...]:
+    """Whole sentences from the start of a text, until they have a number of characters."""
+    chosen: list[str] = []
+    total = 0
+    for sentence in sentences:
+        if total >= number:
+            break
+        chosen.append(sentence)
+        total += len(sentence) + 1
+    return tuple(chosen)
+
+
+def join_predictions(pieces: Sequence[tuple[Predictions, Tensor]]) -> tuple[Predictions, Tensor]:
+    """Predictions for consecutive pieces of one text as those for the whole."""
+    return (
+        Predictions(
+            torch.cat([found.log_probabilities for found, _ in pieces]),
+            torch.cat([found.depth for found, _ in pieces]),
+            pieces[0][0].num_characters,
+        ),
+        torch.cat([targets for _, targets in pieces]),
+    )
+
+
+def describe(config: AdaptationConfig) -> str:
+    """Settings in one line."""
+    strength = "" if config.method is Method.FITU else f" strength {config.strength:g},"
+    return (
+        f"{config.method}:{strength} {config.num_epochs} epochs, rate {config.learning_rate:g}, "
+        f"dropout {config.dropout:g}"
+    )
+
+
+def _whole_lines(path: Path) -> list[str]:
+    """The lines of a file but for a last one that was cut off."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be read ({error.strerror or error})") from error
+    return [line for line in lines if line.endswith("\n")]
+
+
+def _parse_lines(path: Path, lines: Sequence[str]) -> list[dict[str, Any]]:
+    """JSON objects, one a line.
+
+    Raises:
+        StorageError: at the first line that is none.
+    """
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise StorageError(f"{path}:{number}: damaged; wanted a JSON value") from error
+        if not isinstance(row, dict):
+            raise StorageError(f"{path}:{number}: {str(row)[:40]!r}; wanted a JSON object")
+        rows.append(row)
+    return rows

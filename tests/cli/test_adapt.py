@@ -1,0 +1,108 @@
+from dataclasses import replace
+
+import pytest
+
+from protoglot.adapted import AdaptedModel
+from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
+from protoglot.prior.methods import Method
+from protoglot.prior.universal import UniversalPrior
+from tiny import babble, babble_corpus, tiny_trained
+
+
+def prior_on_disk(path, conditioning="bare"):
+    corpus = path / "text"
+    corpus.mkdir()
+    for code, sentences in babble_corpus().texts.items():
+        (corpus / f"{code}.txt").write_text("\n".join(sentences), encoding="utf-8")
+    made = tiny_trained(conditioning)
+    provenance = {**made.provenance, "corpus": str(corpus), "training": {"prior_variance": 1.0}}
+    trained = replace(made, provenance=provenance)
+    streams = training_streams(babble_corpus(), trained)
+    infer_prior(trained, streams, FisherConfig(length=20, max_sequences=2)).save(path / "prior")
+    return path / "prior"
+
+
+@pytest.fixture
+def mine(tmp_path):
+    file = tmp_path / "mine.txt"
+    file.write_text("\n".join([*babble("abdëgñ", 25, seed=3), "ωψ a"]), encoding="utf-8")
+    return file
+
+
+def test_tuning_and_adapting_from_end_to_end(tmp_path, protoglot, mine):
+    prior = prior_on_disk(tmp_path)
+    tune = ("tune", prior, "--methods", "fitu,univ", "--trials", 2, "--sentences", 5, "--threads", 1)
+    status, output, messages = protoglot(*tune)
+    assert status == 0, messages
+    assert "(best)" in output
+    assert "n-gram: order" in messages
+    tuned = UniversalPrior.load(prior).tuned
+    assert set(tuned.methods) == {Method.FITU, Method.UNIV}
+    status, output, messages = protoglot("adapt", mine, "--prior", prior, "--threads", 1)
+    assert status == 0, messages
+    assert "26 sentences" in output
+    assert "new to the prior" in output
+    assert "n-gram of the same text" in output
+    assert "held out a fifth: 5 sentences" in output
+    model = AdaptedModel.load(tmp_path / "mine.txt.model")
+    assert model.mixer is not None
+    assert {"ω", "ψ"} <= set(model.vocabulary.characters)
+    assert model.provenance["text"] == "mine.txt"
+    # A second time it must not be overwritten, and trials are not run again.
+    status, _, messages = protoglot("adapt", mine, "--prior", prior, "--threads", 1)
+    assert (status, "exists already" in messages) == (2, True)
+    _, _, messages = protoglot(*tune)
+    assert "fitu:" not in messages
+
+
+def test_an_untuned_prior_adapts_too(tmp_path, protoglot, mine):
+    prior = prior_on_disk(tmp_path, "oest")
+    options = ("--method", "univ", "--strength", 0.5, "--epochs", 1, "--no-check", "--out", tmp_path / "m")
+    status, output, messages = protoglot("adapt", mine, "--prior", prior, "--threads", 1, *options)
+    assert status == 0, messages
+    assert "language unknown: mean of the training languages" in output
+    assert AdaptedModel.load(tmp_path / "m").provenance["adaptation"]["strength"] == 0.5
+    status, output, _ = protoglot(
+        "adapt", mine, "--prior", prior, "--language", "wol", *options[:-1], tmp_path / "n", "--threads", 1
+    )
+    assert (status, "typology of wol" in output) == (0, True)
+
+
+def test_one_sentence_and_few_sentences(tmp_path, protoglot):
+    prior = prior_on_disk(tmp_path)
+    assert protoglot("tune", prior, "--methods", "fitu", "--trials", 1, "--sentences", 5, "--threads", 1)[0] == 0
+    one, few = tmp_path / "one.txt", tmp_path / "few.txt"
+    one.write_text("abd")
+    few.write_text("abd\nbad\nabba\ndab dab\nbadda")
+    status, output, messages = protoglot("adapt", one, "--prior", prior, "--threads", 1)
+    assert (status, "no score" in output) == (0, True), messages
+    status, output, messages = protoglot("adapt", few, "--prior", prior, "--threads", 1)
+    assert (status, "4 folds in turn: 5 sentences" in output) == (0, True), messages
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        (b"", (), "no text"),
+        (b"\xff\xfe\x00", (), "mine.txt"),
+        (b"abc", ("--method", "best"), "not one of"),
+        (b"abc", ("--dropout", "1.5"), "dropout"),
+        (b"abc", ("--learning-rate", "0"), "learning_rate"),
+        (b"abc", ("--prior", "nowhere"), "no such directory"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, protoglot, content, arguments, message):
+    prior = prior_on_disk(tmp_path)
+    file = tmp_path / "mine.txt"
+    file.write_bytes(content)
+    given = arguments if "--prior" in arguments else ("--prior", prior, *arguments)
+    status, _, error = protoglot("adapt", file, *given, "--threads", 1)
+    assert status == 2
+    assert message in error
+    assert "Traceback" not in error
+    assert not (tmp_path / "mine.txt.model").exists()
+
+
+def test_methods_that_do_not_exist_are_refused(tmp_path, protoglot):
+    status, _, error = protoglot("tune", tmp_path, "--methods", "magic")
+    assert (status, "wanted some of ninf" in error) == (2, True)

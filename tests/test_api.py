@@ -1,0 +1,69 @@
+import pytest
+
+import protoglot
+from protoglot.api import Model, Prior, sentences_of
+from protoglot.errors import TextError
+from test_adapted import SENTENCES, UNSEEN, tuned_prior
+
+
+@pytest.fixture(scope="module", params=["bare", "oest"])
+def prior(request, tmp_path_factory) -> Prior:
+    path = tmp_path_factory.mktemp("prior") / "p"
+    tuned_prior(request.param).save(path)
+    return protoglot.load_prior(path)
+
+
+@pytest.fixture(scope="module")
+def model(prior) -> Model:
+    return prior.adapt("\n".join(SENTENCES), language="wol")
+
+
+def test_a_model_scores_and_its_surprisal_adds_up(model):
+    text = [sentence for sentence in UNSEEN if sentence]
+    score = model.score(text)
+    lines = model.surprisal("\n".join(text))
+    assert [line.text for line in lines] == text
+    total = sum((line.score for line in lines[1:]), lines[0].score)
+    assert total.num_characters == score.num_characters
+    assert total.nats == pytest.approx(score.nats, rel=1e-9)
+
+
+def test_a_model_writes_and_completes(model):
+    texts = model.generate(number=3, length=20, seed=1)
+    assert texts == model.generate(number=3, length=20, seed=1)
+    assert all(len(text) <= 20 and "\n" not in text for text in texts)
+    words = model.complete("ab", number=3)
+    assert len(words) == 3
+    assert [word.probability for word in words] == sorted((word.probability for word in words), reverse=True)
+
+
+def test_a_model_is_the_same_after_saving(model, tmp_path):
+    model.save(tmp_path / "m")
+    assert protoglot.load_model(str(tmp_path / "m")).score(UNSEEN) == model.score(UNSEEN)
+
+
+def test_methods_and_seeds_are_the_users_choice(prior):
+    by_name = prior.adapt(SENTENCES, method="univ", mixture=False, language="wol").score(UNSEEN)
+    assert by_name == prior.adapt(SENTENCES, method="univ", mixture=False, language="wol").score(UNSEEN)
+    assert by_name != prior.adapt(SENTENCES, method="univ", mixture=False, language="wol", seed=1).score(UNSEEN)
+    epochs = []
+    prior.adapt(SENTENCES, language="wol", on_epoch=lambda *facts: epochs.append(facts[:2]))
+    assert epochs == [(number, epochs[-1][1]) for number in range(1, epochs[-1][1] + 1)]
+
+
+def test_no_sentence_is_zero_shot(prior):
+    assert prior.adapt([]).score(UNSEEN).num_characters == sum(
+        len(sentence) + 1 for sentence in UNSEEN if sentence
+    )
+
+
+def test_sentences_are_normalised_and_must_be_text():
+    assert sentences_of(" a  b \r\n\n c") == ["a b", "c"]
+    with pytest.raises(TextError, match="not a string"):
+        sentences_of([b"abc"])
+
+
+def test_the_package_names_what_it_has():
+    assert {"load_prior", "load_model"} <= set(dir(protoglot)) | set(protoglot.__all__)
+    with pytest.raises(AttributeError, match="no attribute"):
+        _ = protoglot.nothing

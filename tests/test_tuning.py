@@ -1,0 +1,115 @@
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from protoglot.errors import ConfigError, StorageError
+from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
+from protoglot.prior.methods import Method
+from protoglot.prior.mixer import Mixing
+from protoglot.scores import Score
+from protoglot.splits import split_sentences
+from protoglot.tuning import Trials, Tuner, TuningConfig, first_characters
+from tiny import babble_corpus, tiny_trained
+
+QUICK = TuningConfig(
+    num_trials=3, num_sentences=5, scored_characters=60, mixer_sentences=(2, 5), mixer_characters=60
+)
+
+
+def make_prior(conditioning="bare"):
+    made = tiny_trained(conditioning)
+    trained = replace(made, provenance={**made.provenance, "training": {"prior_variance": 1.0}})
+    streams = training_streams(babble_corpus(), trained)
+    return infer_prior(trained, streams, FisherConfig(length=20, max_sequences=2))
+
+
+def texts():
+    corpus = babble_corpus()
+    return {code: split_sentences(corpus.sentences(code)) for code in ("zul", "tur")}
+
+
+def tuner(path=None, *, config=QUICK, lines=None, prior=None):
+    return Tuner(
+        prior or make_prior(),
+        texts(),
+        config,
+        trials=Trials(path, "same"),
+        on_trial=(lines if lines is not None else []).append,
+    )
+
+
+@pytest.mark.parametrize("conditioning", ["bare", "oest"])
+def test_a_search_leaves_the_prior_as_it_was_and_finds_all_that_is_needed(conditioning):
+    prior = make_prior(conditioning)
+    before = {name: weight.detach().clone() for name, weight in prior.mean.model.named_parameters()}
+    tuned = tuner(prior=prior).run([Method.FITU, Method.UNIV])
+    assert set(tuned.methods) == {Method.FITU, Method.UNIV}
+    assert all(method is config.method for method, config in tuned.methods.items())
+    assert set(tuned.mixers) == set(Mixing)
+    assert tuned.mixers[Mixing.LINEAR].num_components == tuned.ngram.order + 1
+    assert tuned.calibration is not None
+    for name, weight in prior.mean.model.named_parameters():
+        assert torch.equal(weight, before[name])
+
+
+def test_every_method_gets_the_same_number_of_trials():
+    found = tuner()
+    found.run([Method.FITU, Method.UNIV, Method.L2_SP])
+    for method in ("fitu", "univ", "l2-sp"):
+        rows = [row for row in found.trials.rows if row["method"] == method]
+        settings = {
+            json.dumps({key: row[key] for key in ("strength", "num_epochs", "learning_rate", "dropout")})
+            for row in rows
+        }
+        assert len(settings) == QUICK.num_trials
+
+
+def test_the_best_of_what_was_tried_is_chosen():
+    found = tuner()
+    chosen = found.search(Method.FITU)
+    means = {}
+    for row in found.trials.rows:
+        key = (row["num_epochs"], row["learning_rate"], row["dropout"])
+        means.setdefault(key, []).append(row["nats"] / row["characters"])
+    best = min(means, key=lambda key: sum(means[key]) / len(means[key]))
+    assert (chosen.num_epochs, chosen.learning_rate, chosen.dropout) == best
+
+
+def test_a_search_that_was_cut_short_goes_on_without_repeating(tmp_path):
+    path = tmp_path / "trials.jsonl"
+    whole_lines: list[str] = []
+    whole = tuner(path, lines=whole_lines).search(Method.FITU)
+    kept = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(kept[:2]) + kept[2][:10])  # the third was cut off while it was written
+    again_lines: list[str] = []
+    again = tuner(path, lines=again_lines).search(Method.FITU)
+    assert again == whole
+    assert len(again_lines) == len(whole_lines) - 2
+
+
+def test_trials_of_something_else_do_not_count(tmp_path):
+    path = tmp_path / "trials.jsonl"
+    Trials(path, "other").add({"language": "zul"}, Score(1.0, 2), 0.1)
+    assert Trials(path, "same").find({"language": "zul"}) is None
+    assert Trials(path, "other").find({"language": "zul"}) == Score(1.0, 2)
+
+
+def test_a_damaged_file_of_trials_is_named(tmp_path):
+    path = tmp_path / "trials.jsonl"
+    path.write_text("{\n{}\n")
+    with pytest.raises(StorageError, match=r"trials\.jsonl:1"):
+        Trials(path, "same")
+
+
+def test_no_validation_language_is_an_error():
+    with pytest.raises(ConfigError, match="validation"):
+        Tuner(make_prior(), {}, QUICK, trials=Trials(None, "x"))
+
+
+def test_first_characters_are_whole_sentences():
+    assert first_characters(["abc", "de", "f"], 5) == ("abc", "de")
+    assert first_characters(["abc"], 99) == ("abc",)
+    with pytest.raises(ConfigError, match="num_trials"):
+        TuningConfig(num_trials=0)
