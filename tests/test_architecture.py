@@ -17,16 +17,29 @@ ROOMS = [
     ["protoglot.storage", "protoglot.text", "protoglot.languages", "protoglot.scripts"],
     ["protoglot.corpus.interface", "protoglot.splits", "protoglot.vocabulary", "protoglot.typology"],
     ["protoglot.corpus"],
-    ["protoglot.folds", "protoglot.scores", "protoglot.artefacts", "protoglot.devices"],
+    ["protoglot.folds", "protoglot.scores", "protoglot.artefacts", "protoglot.devices", "protoglot.statistics"],
+    ["protoglot.probing", "protoglot.description"],
+    ["protoglot.report"],
     ["protoglot.batching", "protoglot.model", "protoglot.ngram"],
     ["protoglot.evaluation", "protoglot.generation", "protoglot.trained", "protoglot.prior"],
+    ["protoglot.mixture"],
+    ["protoglot.adapted"],
+    ["protoglot.surprisal", "protoglot.completion", "protoglot.identification", "protoglot.exporting"],
+    ["protoglot.surprisal_files", "protoglot.heat_map"],
     ["protoglot.training", "protoglot.adaptation"],
+    ["protoglot.tuning", "protoglot.checking"],
+    ["protoglot.study", "protoglot.api"],
     ["protoglot.cli"],
     ["protoglot.__main__"],
 ]
 
 # Rooms that must work, and be quick to import, without the learning machinery.
-WITHOUT_TORCH = ["protoglot", "protoglot.corpus", "protoglot.vocabulary", "protoglot.typology", "protoglot.folds"]
+WITHOUT_TORCH = [
+    *("protoglot", "protoglot.corpus", "protoglot.vocabulary", "protoglot.typology", "protoglot.folds"),
+    *("protoglot.probing", "protoglot.report.write", "protoglot.report.averages"),
+    *("protoglot.study.session", "protoglot.study.workers"),
+    "protoglot.description",
+]
 
 
 def modules() -> dict[str, Path]:

@@ -4,11 +4,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from protoglot.completion import Completer
 from protoglot.errors import ConfigError
-from protoglot.generation import GenerationConfig, generate
+from protoglot.generation import GenerationConfig, generate, sample
 from protoglot.model.config import TINY, Conditioning
 from protoglot.model.network import LanguageModel
 from protoglot.vocabulary import BEGIN, END, OTHER, Vocabulary
+from tiny import tiny_adapted
 
 VOCABULARY = Vocabulary.of(["abcd "])
 
@@ -94,3 +96,16 @@ def test_features_matter():
 def test_settings_out_of_range_are_named(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         GenerationConfig(**wrong)
+
+
+def test_an_adapted_model_is_sampled_by_its_own_probabilities():
+    adapted = tiny_adapted(alphabet="abñ")
+    number = 3000
+    config = GenerationConfig(length=1, start="ab")
+    texts = sample(adapted.reader(number), adapted.vocabulary, config, num_samples=number)
+    found = Counter(text[2:] for text in texts)
+    completer = Completer(adapted)
+    completer.text = "ab"
+    total = sum(each.probability for each in completer.characters(100))
+    for each in completer.characters(4):
+        assert found[each.text] / number == pytest.approx(each.probability / total, abs=0.03)

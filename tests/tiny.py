@@ -6,10 +6,14 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from protoglot.adapted import AdaptedModel
 from protoglot.corpus.interface import LanguageRecord
 from protoglot.folds import Fold
 from protoglot.model.config import TINY, Conditioning, ModelConfig
 from protoglot.model.network import LanguageModel
+from protoglot.ngram import NGram
+from protoglot.prior.calibration import Calibration
+from protoglot.prior.mixer import Mixer, Mixing
 from protoglot.trained import TrainedModel
 from protoglot.vocabulary import Vocabulary
 
@@ -116,4 +120,43 @@ def tiny_trained(conditioning: str = "bare", *, seed: int = 0, **changes) -> Tra
         features={} if conditioning == "bare" else features,
         fold=Fold(name="held out", held_out=("wol",), validation=("zul",), training=("eus", "fra", "tur")),
         provenance={"corpus": "babble", "seed": seed, "learning_rate": 0.1, "nothing": None},
+    )
+
+
+def tiny_adapted(
+    conditioning: str = "bare",
+    *,
+    alphabet: str = "abdëgñ",
+    mixing: str | None = "log-linear",
+    with_ngram: bool = True,
+    calibrated: bool = False,
+    seed: int = 0,
+    **facts,
+) -> AdaptedModel:
+    """An untrained network, a trained n-gram and a mixer that is not even; the sentences are babble."""
+    sentences = babble(alphabet, 30, seed=seed)
+    vocabulary = Vocabulary.of([*sentences, "xyz"])
+    network = LanguageModel(
+        tiny_config(conditioning, **NO_DROPOUT),
+        vocabulary_size=len(vocabulary),
+        num_features=0 if conditioning == "bare" else NUM_FEATURES,
+        seed=seed,
+    )
+    generator = torch.Generator().manual_seed(seed)
+    mixer = None if mixing is None or not with_ngram else Mixer(Mixing(mixing), 4, hidden_size=5, seed=seed)
+    with torch.no_grad():
+        for weight in [*network.parameters(), *(mixer.parameters() if mixer is not None else ())]:
+            weight += 0.3 * torch.randn(weight.shape, generator=generator)
+    features = np.random.default_rng(seed).random(NUM_FEATURES, dtype=np.float32)
+    even = np.full(len(vocabulary) - 1, 1 / (len(vocabulary) - 1), dtype=np.float32)
+    return AdaptedModel(
+        network=network,
+        vocabulary=vocabulary,
+        features=None if conditioning == "bare" else features,
+        num_characters=sum(len(sentence) + 1 for sentence in sentences),
+        ngram=NGram.train(sentences, vocabulary, order=3) if with_ngram else None,
+        mixer=mixer,
+        calibration=Calibration(temperature=1.5, broad_share=0.2) if calibrated else None,
+        frequencies=even if calibrated else None,
+        **{"language": "wol", "provenance": {"num_sentences": len(sentences)}, **facts},
     )

@@ -1,6 +1,7 @@
 """Text sampled from a model."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -38,7 +39,43 @@ class GenerationConfig:
             raise ConfigError(f"generation.top_p: {self.top_p}; wanted a share above 0, up to 1")
 
 
-@torch.no_grad()
+class Reader(Protocol):
+    """What reads B texts side by side and predicts how each goes on."""
+
+    def read(self, ids: Tensor) -> Tensor:
+        """Read on.
+
+        Args:
+            ids: the next ids of each text, (T, B), BEGIN at the very start.
+
+        Returns:
+            Scores of all ids that can be predicted next, on the CPU, (B, V - 1), id v at position v - 1.
+        """
+        ...
+
+
+class NetworkReader:
+    """A network as a :class:`Reader`.
+
+    Args:
+        model: dropout is off.
+        features: typological vector of the language, (K,), or ``None`` for BARE.
+        num_texts: B.
+    """
+
+    def __init__(self, model: LanguageModel, features: Tensor | None, num_texts: int) -> None:
+        self._model = model
+        self._features = features
+        self._state: State = model.initial_state(num_texts)
+
+    @torch.no_grad()
+    def read(self, ids: Tensor) -> Tensor:
+        """Logits of what comes after the ids."""
+        on_device = ids.to(self._model.embedding.device)
+        vectors, self._state = self._model.hidden_states(on_device, self._features, self._state)
+        return self._model.logits(vectors[-1]).cpu()
+
+
 def generate(
     model: LanguageModel,
     vocabulary: Vocabulary,
@@ -48,10 +85,7 @@ def generate(
     num_samples: int = 1,
     seed: int = 0,
 ) -> list[str]:
-    """Sample texts side by side; the same seed gives the same texts.
-
-    OTHER is never drawn, for it names no character; a character of ``start`` outside the inventory is read as
-    OTHER and shown as it is.
+    """Sample texts from a network (see :func:`sample`).
 
     Args:
         model: dropout is off.
@@ -61,8 +95,26 @@ def generate(
         num_samples: texts to return.
         seed: of the random numbers.
     """
+    reader = NetworkReader(model, features, num_samples)
+    return sample(reader, vocabulary, config, num_samples=num_samples, seed=seed)
+
+
+def sample(
+    reader: Reader, vocabulary: Vocabulary, config: GenerationConfig, *, num_samples: int = 1, seed: int = 0
+) -> list[str]:
+    """Sample texts side by side; the same seed gives the same texts.
+
+    OTHER is never drawn, for it names no character; a character of ``start`` outside the inventory is read as
+    OTHER and shown as it is.
+
+    Args:
+        reader: of as many texts as are wanted, at their very start.
+        vocabulary: its characters.
+        config: how to sample.
+        num_samples: texts to return.
+        seed: of the random numbers.
+    """
     generator = torch.Generator().manual_seed(seed)
-    device = model.embedding.device
     if config.start is None:
         first = torch.randint(NUM_SYMBOLS, len(vocabulary), (1, num_samples), generator=generator)
         begin = torch.cat([torch.full((1, num_samples), BEGIN), first])
@@ -73,16 +125,16 @@ def generate(
         begin = torch.tensor(ids).unsqueeze(1).expand(-1, num_samples)
         shown = [config.start] * num_samples
         remaining = config.length
-    vectors, state = model.hidden_states(begin.to(device), features, model.initial_state(num_samples))
+    scores = reader.read(begin)
     drawn: list[Tensor] = []
     ended = torch.zeros(num_samples, dtype=torch.bool)
     while len(drawn) < remaining:
-        chosen = _draw(model.logits(vectors[-1]).cpu(), config, generator)  # (B,)
+        chosen = _draw(scores, config, generator)  # (B,)
         drawn.append(chosen)
         ended |= chosen == END
         if config.until_end and bool(ended.all()):
             break
-        vectors, state = model.hidden_states(chosen.unsqueeze(0).to(device), features, State(*state))
+        scores = reader.read(chosen.unsqueeze(0))
     columns = torch.stack(drawn, dim=1).tolist() if drawn else [[] for _ in range(num_samples)]
     return [
         text + decode_ids(vocabulary, _until_end(ids) if config.until_end else ids)

@@ -7,6 +7,7 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from protoglot.errors import StorageError
 
@@ -38,16 +39,31 @@ def write_atomically(path: Path, content: bytes | str) -> None:
         StorageError: if it cannot be written; no part of the file is left behind.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
+    with file_written_whole(path) as stream:
+        stream.write(data)
+
+
+@contextlib.contextmanager
+def file_written_whole(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to fill; it appears under its name, in place of an old one, only if the block ends without an error.
+
+    An ``OSError`` of the block counts as in :func:`directory_written_whole`.
+
+    Raises:
+        StorageError: if it cannot be written; no part of the file is left behind.
+    """
     aside = _name_aside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with aside.open("wb") as stream:
-            stream.write(data)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         aside.replace(path)
         sync_directory(path.parent)
     except OSError as error:
+        if _is_foreign(error, aside, path):
+            raise
         raise StorageError(f"{path}: cannot be written ({error.strerror or error})") from error
     finally:
         with contextlib.suppress(OSError):

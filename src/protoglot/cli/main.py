@@ -21,7 +21,16 @@ COMMANDS = {
     "train": ("protoglot.cli.train:train", "Train a language model on many languages."),
     "evaluate": ("protoglot.cli.evaluate:evaluate", "Bits per character of a model, language by language."),
     "prior": ("protoglot.cli.prior:prior", "Turn a trained model into a universal prior over weights."),
+    "probe": ("protoglot.cli.probe:probe", "Look into what makes a language hard, and into a prior."),
+    "tune": ("protoglot.cli.tune:tune", "Choose how a prior adapts, on its validation languages."),
+    "adapt": ("protoglot.cli.adapt:adapt", "Make a language model from a page of sentences."),
+    "score": ("protoglot.cli.score:score", "Bits per character of a text, by line, word or letter."),
+    "complete": ("protoglot.cli.complete:complete", "The likeliest next characters and words."),
+    "identify": ("protoglot.cli.identify:identify", "Which language each line of a text is in."),
     "generate": ("protoglot.cli.generate:generate", "Sample text from a model."),
+    "info": ("protoglot.cli.info:info", "What a model, prior or run holds, and how it was made."),
+    "export": ("protoglot.cli.export:export", "Write a model for other programs (ARPA, ONNX, JSON)."),
+    "study": ("protoglot.cli.study:study", "Run many languages, methods and samples, and report on them."),
 }
 
 EXIT_USER_ERROR = 2

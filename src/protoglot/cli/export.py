@@ -1,0 +1,90 @@
+"""``protoglot export``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from protoglot.ngram import NGram
+
+FORMATS = ("arpa-ngram", "onnx", "json")
+
+
+@click.command()
+@click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="What to write; see above.")
+@click.option(
+    "--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write."
+)
+def export(model_path: Path, form: str, out: Path) -> None:
+    """Write a model for other programs.
+
+    MODEL is a directory that `protoglot adapt` wrote. The formats:
+
+    \b
+    arpa-ngram  its n-gram (also that of an n-gram alone), as KenLM reads it. A token is a
+                character; white space and what cannot be printed is <U+0020>, its code point.
+    onnx        its network, for the typology of its language. In: ids (T, B), hidden and cell
+                (L, B, H). Out: log_probabilities (T, B, V - 1), new_hidden, new_cell. Id v is at
+                position v - 1; ids 0, 1, 2 are begin, end and other, and those of characters
+                follow in the order of the metadata. Needs pip install 'protoglot[onnx]'.
+    json        its facts (as `protoglot info` shows them) and its vocabulary with all ids; for any
+                directory that protoglot wrote.
+
+    \b
+    Examples:
+      protoglot export mine.txt.model --format arpa-ngram --out mine.arpa
+      protoglot export mine.txt.model --format onnx --out mine.onnx
+    """
+    {"arpa-ngram": _export_arpa, "onnx": _export_onnx, "json": _export_json}[form](model_path, out)
+
+
+def _export_arpa(model_path: Path, out: Path) -> None:
+    from protoglot.exporting.arpa import arpa_lines
+    from protoglot.storage import file_written_whole
+
+    ngram = _load_ngram(model_path)
+    with file_written_whole(out) as stream:
+        for line in arpa_lines(ngram):
+            stream.write(line.encode("utf-8"))
+    click.echo(f"{out}: {ngram.smoothing} n-gram of order {ngram.order}")
+
+
+def _load_ngram(path: Path) -> "NGram":
+    """The n-gram of an adapted model, or one alone."""
+    from protoglot.artefacts import read_header
+    from protoglot.errors import ConfigError
+    from protoglot.ngram import KIND, NGram
+
+    if read_header(path)["kind"] == KIND:
+        return NGram.load(path)
+    from protoglot.adapted import AdaptedModel
+
+    ngram = AdaptedModel.load(path).ngram
+    if ngram is None:
+        raise ConfigError(f"{path}: the model has no n-gram; wanted one that learned from sentences")
+    return ngram
+
+
+def _export_onnx(model_path: Path, out: Path) -> None:
+    from protoglot.adapted import AdaptedModel
+    from protoglot.errors import StorageError
+    from protoglot.exporting.onnx import TOLERANCE, difference_from_network, to_onnx
+    from protoglot.storage import write_atomically
+
+    model = AdaptedModel.load(model_path)
+    content = to_onnx(model)
+    difference = difference_from_network(content, model)
+    if not difference <= TOLERANCE:
+        raise StorageError(f"{out}: not written: differs by {difference:.3g} nats from the network in onnxruntime")
+    write_atomically(out, content)
+    click.echo(f"{out}: network, {len(content):,} bytes; onnxruntime agrees to {difference:.1e} nats")
+
+
+def _export_json(model_path: Path, out: Path) -> None:
+    from protoglot.exporting.facts import to_json_facts
+    from protoglot.storage import write_atomically
+
+    write_atomically(out, to_json_facts(model_path))
+    click.echo(f"{out}: facts and vocabulary")

@@ -1,0 +1,74 @@
+"""The texts that commands read: files, or standard input."""
+
+import contextlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from protoglot.errors import TextError
+from protoglot.text import normalise, read_lines
+
+STANDARD_INPUT = Path("-")
+STANDARD_INPUT_NAME = "standard input"
+
+
+@contextlib.contextmanager
+def opened_text(path: Path) -> Iterator["Text"]:
+    """A text to read; ``-`` is standard input, which is first copied to the disk: it may be long, and is read twice."""
+    if path != STANDARD_INPUT:
+        yield Text(path, str(path))
+        return
+    with tempfile.NamedTemporaryFile(prefix="protoglot-") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.flush()
+        yield Text(Path(copy.name), STANDARD_INPUT_NAME)
+
+
+class Text:
+    """Sentences of a file, one a line.
+
+    Args:
+        path: of the file.
+        name: for messages and tables.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path = path
+        self.name = name
+
+    @property
+    def num_bytes(self) -> int:
+        """Size of the file; 0 where it has none (reading it then says what is wrong)."""
+        try:
+            return self._path.stat().st_size
+        except OSError:
+            return 0
+
+    def sentences(self) -> Iterator[tuple[int, str]]:
+        """Numbers of lines that are not empty, and what stands in them, normalised.
+
+        Raises:
+            TextError: if it cannot be read, or has no such line.
+        """
+        is_empty = True
+        try:
+            for number, line in read_lines(self._path):
+                if sentence := normalise(line):
+                    is_empty = False
+                    yield number, sentence
+        except TextError as error:
+            raise TextError(str(error).replace(str(self._path), self.name)) from error
+        if is_empty:
+            raise TextError(f"{self.name}: no text; wanted at least one line with a sentence")
+
+
+def num_bytes_of(sentence: str) -> int:
+    """What a sentence and the end of its line take in a file, for progress."""
+    return len(sentence.encode("utf-8", "surrogatepass")) + 1
+
+
+def shortened(sentence: str, longest: int = 60) -> str:
+    """A sentence as far as a table has room for it."""
+    return sentence if len(sentence) <= longest else f"{sentence[: longest - 1]}…"

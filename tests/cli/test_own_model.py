@@ -1,0 +1,166 @@
+"""The commands for a model of one's own."""
+
+import csv
+import io
+import json
+import math
+import sys
+
+import pytest
+
+from protoglot.adapted import AdaptedModel
+from tiny import babble, tiny_adapted
+
+TEXT = babble("abdëgñ", 5, seed=3)
+
+
+@pytest.fixture(scope="module")
+def model_path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("own") / "wol.model"
+    tiny_adapted("oest").save(path)
+    return path
+
+
+@pytest.fixture
+def text_path(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(f"{TEXT[0]}\n\n" + "\n".join(TEXT[1:]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def standard_input(monkeypatch):
+    def give(content):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
+
+    return give
+
+
+def test_score_is_that_of_the_model(protoglot, model_path, text_path):
+    status, printed, _ = protoglot("score", model_path, text_path, "--format", "json", "--threads", 1)
+    assert status == 0
+    (row,) = json.loads(printed)
+    wanted = AdaptedModel.load(model_path).score(TEXT)
+    assert row["bits_per_character"] == pytest.approx(wanted.bits_per_character)
+    assert (row["characters"], row["sentences"]) == (wanted.num_characters, 5)
+    _, table, _ = protoglot("score", model_path, text_path, text_path)
+    assert f"{wanted.bits_per_character:.3f}" in table
+
+
+def test_scores_of_lines_add_up_and_keep_their_numbers(protoglot, model_path, text_path, tmp_path):
+    out = tmp_path / "lines.csv"
+    status, table, _ = protoglot("score", model_path, text_path, "--lines", "--out", out)
+    assert status == 0
+    assert TEXT[2] in table
+    rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
+    assert [int(row["line"]) for row in rows] == [1, 3, 4, 5, 6]
+    assert [row["sentence"] for row in rows] == TEXT
+    total = math.fsum(float(row["nats"]) for row in rows)
+    assert total == pytest.approx(AdaptedModel.load(model_path).score(TEXT).nats)
+
+
+@pytest.mark.parametrize("arguments", [(), ("-",)])
+def test_score_reads_standard_input(protoglot, model_path, standard_input, arguments):
+    standard_input("\ufeffab\r\nba\r\n".encode())
+    status, printed, _ = protoglot("score", model_path, *arguments, "--format", "json")
+    assert status == 0
+    (row,) = json.loads(printed)
+    assert (row["text"], row["characters"]) == ("standard input", 6)
+
+
+def test_score_writes_files_for_other_programs_and_for_the_eye(protoglot, model_path, text_path, tmp_path):
+    table, nested, page = tmp_path / "c.tsv", tmp_path / "c.json", tmp_path / "map.html"
+    assert protoglot("score", model_path, text_path, "--characters", table, "--heat-map", page)[0] == 0
+    assert protoglot("score", model_path, text_path, "--characters", nested)[0] == 0
+    total = AdaptedModel.load(model_path).score(TEXT).nats / math.log(2)
+    rows = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8")), dialect="excel-tab"))
+    assert math.fsum(float(row["bits"]) for row in rows) == pytest.approx(total, abs=1e-3)
+    assert math.fsum(line["bits"] for line in json.loads(nested.read_text(encoding="utf-8"))) == pytest.approx(
+        total
+    )
+    assert page.read_text(encoding="utf-8").endswith("</html>\n")
+
+
+def test_a_score_that_fails_leaves_no_file(protoglot, model_path, text_path, tmp_path):
+    broken = tmp_path / "broken.txt"
+    broken.write_bytes(b"ab\nab \xff\n")
+    page = tmp_path / "map.html"
+    assert protoglot("score", model_path, text_path, broken, "--heat-map", page)[0] == 2
+    assert {file.name for file in tmp_path.iterdir()} == {"text.txt", "broken.txt"}
+
+
+def test_complete_shows_characters_and_words(protoglot, model_path):
+    status, printed, _ = protoglot("complete", model_path, "a", "--number", 3, "--format", "json")
+    assert status == 0
+    rows = json.loads(printed)
+    assert [row["next"] for row in rows] == ["character"] * 3 + ["word"] * 3
+    assert all(row["text"].startswith("a") for row in rows[3:])
+    assert all(0 < row["probability"] < 1 for row in rows)
+    status, table, _ = protoglot("complete", model_path, "--no-words")
+    assert status == 0
+    assert "after ''" in table
+    assert "word" not in table
+
+
+def test_identify_names_languages_and_the_unknown(protoglot, model_path, tmp_path, standard_input):
+    other = tmp_path / "eus.model"
+    tiny_adapted(alphabet="aeiktz", language="").save(other)
+    standard_input(f"{TEXT[0]}\n{babble('aeiktz', 1, seed=0)[0]}\nжжжжжж жжжжж\n".encode())
+    out = tmp_path / "lines.json"
+    status, printed, _ = protoglot("identify", model_path, other, "--format", "csv", "--out", out)
+    assert status == 0
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    assert len(rows) == len(json.loads(out.read_text(encoding="utf-8"))) == 3
+    assert {row["best"] for row in rows} <= {"wol", "eus.model"}
+    assert rows[2]["language"] == "unknown"
+    assert math.fsum(json.loads(rows[0]["probabilities"]).values()) == pytest.approx(1)
+    standard_input(b"ab\n")
+    status, table, _ = protoglot("identify", model_path, other, "--threshold", 0.01)
+    assert status == 0
+    assert "unknown 1" in table
+
+
+def test_models_that_share_a_language_go_by_their_directories(protoglot, model_path, tmp_path, standard_input):
+    twin = tmp_path / "twin.model"
+    tiny_adapted("oest", seed=1).save(twin)
+    standard_input(b"ab\n")
+    status, printed, _ = protoglot("identify", model_path, twin, "--format", "json")
+    assert status == 0
+    assert set(json.loads(printed)[0]["probabilities"]) == {str(model_path), str(twin)}
+    standard_input(b"ab\n")
+    assert protoglot("identify", model_path, model_path)[0] == 2
+
+
+def test_info(protoglot, model_path):
+    status, printed, _ = protoglot("info", model_path, "--format", "json")
+    assert status == 0
+    assert json.loads(printed)["language"] == "wol"
+    status, table, _ = protoglot("info", model_path)
+    assert status == 0
+    assert "adapted model" in table
+    assert "ngram.order" in table
+    assert "verified" in table
+
+
+def test_export(protoglot, model_path, tmp_path):
+    ngram = tmp_path / "ngram"
+    AdaptedModel.load(model_path).ngram.save(ngram)
+    for path in (model_path, ngram):
+        out = tmp_path / f"{path.name}.arpa"
+        assert protoglot("export", path, "--format", "arpa-ngram", "--out", out)[0] == 0
+        assert out.read_text(encoding="utf-8").startswith("\\data\\\n")
+    assert (tmp_path / "ngram.arpa").read_bytes() == (tmp_path / "wol.model.arpa").read_bytes()
+    out = tmp_path / "facts.json"
+    assert protoglot("export", model_path, "--format", "json", "--out", out)[0] == 0
+    assert json.loads(out.read_text(encoding="utf-8"))["facts"]["language"] == "wol"
+
+
+def test_generate_samples_from_the_mixture(protoglot, model_path):
+    command = ("generate", model_path, "--length", 15, "--samples", 2, "--threads", 1)
+    status, first, _ = protoglot(*command)
+    assert status == 0
+    assert len(first) == 2 * 16
+    assert protoglot(*command)[1] == first
+    assert protoglot(*command, "--seed", 1)[1] != first
+    assert protoglot(*command, "--start", "ab", "--until-end")[1].startswith("ab")
+    assert protoglot(*command, "--language", "wol")[0] == 2

@@ -1,0 +1,221 @@
+"""Whatever a user may give: the commands for a model of one's own answer, or say in one line what is wrong."""
+
+import io
+import shutil
+import sys
+
+import pytest
+
+from protoglot.ngram import NGram
+from protoglot.trained import save_trained
+from protoglot.vocabulary import Vocabulary
+from tiny import tiny_adapted, tiny_trained
+
+TEXTS = {  # content of a file, and what the error names; nothing where there is none
+    "one word": (b"ab", None),
+    "one letter": (b"a\n", None),
+    "crlf and byte-order mark": ("\ufeffab ab\r\nb\r\n".encode(), None),
+    "utf-16": ("ab ab\n".encode("utf-16"), None),
+    "emoji": ("👩‍👩‍👧 ab 🎉\n".encode(), None),
+    "right to left": ("שלום עולם\nمرحبا بالعالم\n".encode(), None),
+    "marks alone": ("\u0301" * 50 + "\n", None),
+    "controls within": (b"a\x00b\x1b[31m\n" + b"ab\n" * 20, None),
+    "markup": (b"<script>alert(1)</script> & \"'\n", None),
+    "empty": (b"", "no text"),
+    "blank lines": (b"\n \n\t\r\n", "no text"),
+    "byte-order mark alone": ("\ufeff".encode(), "no text"),
+    "invalid utf-8": (b"ab\nab \xff\n", "line 2, byte 6: invalid UTF-8"),
+    "cut utf-8": ("ab é".encode()[:-1], "invalid UTF-8"),
+    "binary": (bytes(1000), "NUL bytes"),
+    "endless line": (b"a" * 100_001, "more than 100,000 characters"),
+}
+COMMANDS = {  # with a text
+    "score": lambda model, text, folder: (
+        *("score", model, text, "--lines", "--heat-map", folder / "m.html", "--characters", folder / "c.tsv"),
+    ),
+    "identify": lambda model, text, folder: ("identify", model, "--text", text),
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("robust") / "model"
+    tiny_adapted().save(path)
+    return path
+
+
+def one_line(error):
+    return error.startswith("protoglot: error: ") and error.count("\n") == 1 and "Traceback" not in error
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("case", TEXTS)
+def test_texts(protoglot, model, tmp_path, command, case):
+    content, wrong = TEXTS[case]
+    text = tmp_path / "text.txt"
+    text.write_bytes(content if isinstance(content, bytes) else content.encode())
+    status, printed, error = protoglot(*COMMANDS[command](model, text, tmp_path))
+    if wrong is None:
+        assert (status, error) == (0, "")
+        assert printed
+    else:
+        assert status == 2
+        assert one_line(error)
+        assert wrong in error
+        assert str(text) in error
+        assert [file.name for file in tmp_path.iterdir()] == ["text.txt"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("case", ["directory", "missing", "invalid on standard input", "empty standard input"])
+def test_texts_that_are_none(protoglot, model, tmp_path, monkeypatch, command, case):
+    given = {"directory": tmp_path, "missing": tmp_path / "nothing.txt"}.get(case, "-")
+    content = b"" if case.startswith("empty") else b"\xff\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    status, _, error = protoglot(*COMMANDS[command](model, given, tmp_path))
+    assert status == 2
+    assert one_line(error)
+    assert ("standard input" if given == "-" else str(given)) in error
+
+
+@pytest.mark.parametrize(
+    "beginning", ["", " ", "a", "ab ", "ж", "👩‍👩‍👧", "שלום", "a\nb", "\x00", "\u0301" * 50, "\udcff"]
+)
+def test_beginnings(protoglot, model, beginning):
+    status, printed, error = protoglot("complete", model, beginning, "--number", 2)
+    assert (status, error) == (0, "")
+    assert printed
+    if beginning.isascii():  # shown as it is, which not every terminal can
+        status, printed, error = protoglot("generate", model, "--start", beginning, "--length", 3)
+        assert (status, error) == (0, "")
+        assert printed.startswith(beginning)
+
+
+def tampered(model, tmp_path):
+    path = tmp_path / "tampered"
+    shutil.copytree(model, path)
+    file = path / "weights.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    return path
+
+
+def truncated(model, tmp_path):
+    path = tmp_path / "truncated"
+    shutil.copytree(model, path)
+    file = path / "header.json"
+    file.write_bytes(file.read_bytes()[:-20])
+    return path
+
+
+def with_another_order(model, tmp_path):
+    path = tmp_path / "changed"
+    shutil.copytree(model, path)
+    file = path / "header.json"
+    file.write_text(file.read_text().replace('"order": 3', '"order": 2'))
+    return path
+
+
+def a_file(model, tmp_path):
+    path = tmp_path / "file"
+    path.write_text("ab")
+    return path
+
+
+def an_empty_directory(model, tmp_path):
+    path = tmp_path / "empty"
+    path.mkdir()
+    return path
+
+
+def nothing(model, tmp_path):
+    return tmp_path / "nothing"
+
+
+def a_trained_model(model, tmp_path):
+    save_trained(tmp_path / "trained", tiny_trained())
+    return tmp_path / "trained"
+
+
+def an_ngram(model, tmp_path):
+    NGram.train(["ab"], Vocabulary.of(["ab"]), order=2).save(tmp_path / "ngram")
+    return tmp_path / "ngram"
+
+
+DAMAGED = [tampered, truncated, with_another_order, a_file, an_empty_directory, nothing]
+WITH_MODEL = {
+    "score": lambda path, folder: ("score", path, folder / "text.txt"),
+    "complete": lambda path, folder: ("complete", path, "a"),
+    "identify": lambda path, folder: ("identify", path, "--text", folder / "text.txt"),
+    "info": lambda path, folder: ("info", path),
+    "generate": lambda path, folder: ("generate", path),
+    "export arpa": lambda path, folder: ("export", path, "--format", "arpa-ngram", "--out", folder / "o"),
+    "export onnx": lambda path, folder: ("export", path, "--format", "onnx", "--out", folder / "o"),
+    "export json": lambda path, folder: ("export", path, "--format", "json", "--out", folder / "o"),
+}
+OTHER_KINDS = {"info", "generate", "export json", "export arpa"}
+
+
+@pytest.mark.parametrize("command", WITH_MODEL)
+@pytest.mark.parametrize("make", [*DAMAGED, a_trained_model, an_ngram])
+def test_models(protoglot, model, tmp_path, command, make):
+    (tmp_path / "text.txt").write_text("ab\n")
+    path = make(model, tmp_path)
+    status, _, error = protoglot(*WITH_MODEL[command](path, tmp_path))
+    if (
+        make not in DAMAGED
+        and command in OTHER_KINDS
+        and (make, command)
+        not in {
+            (a_trained_model, "export arpa"),
+            (an_ngram, "generate"),
+        }
+    ):
+        assert (status, error) == (0, "")
+        return
+    assert status == 2
+    assert one_line(error)
+    assert str(path) in error
+    assert not (tmp_path / "o").exists()
+
+
+WRONG_OPTIONS = [
+    ("score", "--characters", "c.txt"),
+    ("score", "--heat-map", "map.png"),
+    ("score", "--out", "rows.txt"),
+    ("score", "--device", "abacus"),
+    ("complete", "a", "--number", "0"),
+    ("identify", "--threshold", "0"),
+    ("info", "--format", "xml"),
+    ("export", "--format", "onnx"),
+    ("export", "--format", "pickle", "--out", "o"),
+]
+
+
+@pytest.mark.parametrize("words", WRONG_OPTIONS, ids=" ".join)
+def test_options(protoglot, model, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    status, _, error = protoglot(words[0], model, *words[1:])
+    assert status == 2
+    assert one_line(error)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_model_without_an_ngram_has_none_to_export(protoglot, tmp_path):
+    tiny_adapted(with_ngram=False).save(tmp_path / "model")
+    status, _, error = protoglot(*WITH_MODEL["export arpa"](tmp_path / "model", tmp_path))
+    assert status == 2
+    assert one_line(error)
+    assert "no n-gram" in error
+
+
+def test_a_directory_that_cannot_be_written_is_named(protoglot, model, tmp_path):
+    (tmp_path / "text.txt").write_text("ab\n")
+    (tmp_path / "file").write_text("")
+    for option, name in (("--heat-map", "m.html"), ("--characters", "c.json"), ("--out", "r.csv")):
+        target = tmp_path / "file" / name
+        status, _, error = protoglot("score", model, tmp_path / "text.txt", option, target)
+        assert status == 2
+        assert one_line(error)
+        assert str(target) in error

@@ -1,0 +1,67 @@
+import gzip
+import json
+
+import pytest
+
+from protoglot.errors import StorageError
+from protoglot.study.rows import ROW_KEYS, make_row, write_rows
+from protoglot.study.scheduling import Worker
+from protoglot.study.session import note_environment, open_study
+from study.fake import FakeRunner
+
+
+@pytest.mark.parametrize("kind", ROW_KEYS)
+def test_rows_have_all_their_keys(kind):
+    assert make_row(kind, {}) == {"kind": kind, **dict.fromkeys(ROW_KEYS[kind])}
+    with pytest.raises(AssertionError, match="has no colour"):
+        make_row(kind, {"colour": "red"})
+
+
+def test_a_score_that_is_not_a_number_is_no_row():
+    with pytest.raises(ArithmeticError, match="eus: a score of nan nats"):
+        make_row("score", {"language": "eus", "nats": float("nan")})
+
+
+def test_gathering_gives_the_same_bytes_whatever_the_order_of_work(fake_study, tmp_path):
+    found, store = fake_study
+    backwards = sorted(found.plan, key=lambda unit: (len(unit.needs), unit.name), reverse=True)
+    for _ in range(4):  # in the wrong order, each pass does only what is ready
+        Worker(store, backwards, found.keys, FakeRunner(store.path)).work()
+    note_environment(store, num_workers=2, finished=True)
+    found.write_rows(store)
+    again, _ = open_study(store.path)
+    assert again == found
+    again.write_rows(store, tmp_path / "again.jsonl.gz")
+    gathered = (store.path / "rows.jsonl.gz").read_bytes()
+    assert (tmp_path / "again.jsonl.gz").read_bytes() == gathered
+    assert gathered[4:8] == bytes(4)  # where gzip would tell the time
+    environment, *rows = read(store.path / "rows.jsonl.gz")
+    assert environment["kind"] == "environment"
+    assert environment["config"]["name"] == "fake"
+    assert environment["versions"]["torch"]
+    assert [row["language"] for row in rows] == [unit.name for unit in found.plan]
+
+
+def test_failures_are_rows(fake_study):
+    found, store = fake_study
+    store.path.with_suffix(".failing").write_text("unigram eus")
+    Worker(store, found.plan, found.keys, FakeRunner(store.path)).work()
+    found.write_rows(store)
+    last = read(store.path / "rows.jsonl.gz")[-1]
+    key = found.keys["unigram eus"][:16]
+    assert last == {
+        "kind": "failure",
+        "unit": key,
+        "what": "unigram eus",
+        "reason": "ValueError: told to fail by unigram eus",
+    }
+
+
+def test_another_ending_is_refused(tmp_path):
+    with pytest.raises(StorageError, match=r"rows\.csv: wanted a name that ends in \.jsonl or \.jsonl\.gz"):
+        write_rows(tmp_path / "rows.csv", iter([]))
+
+
+def read(path):
+    with gzip.open(path, "rt") as stream:
+        return [json.loads(line) for line in stream]

@@ -1,0 +1,171 @@
+"""Real units: tiny models on made-up languages."""
+
+import os
+
+import pytest
+
+from protoglot.study.scheduling import State, Worker, states_of
+from protoglot.study.session import start_study
+from protoglot.study.work import MODEL, make_runner
+from protoglot.study.workers import Assignment
+from study.fake import write_study
+
+CONFIG = """
+name = "tiny"
+preset = "tiny"
+partitions = 2
+held_out = [1]
+guests = ["wol"]
+
+[training]
+budget = "2k-characters"
+num_validation = 1
+characters_per_language = 400
+
+[prior]
+sequences = 2
+spread = ["bare"]
+
+[tuning]
+trials = 1
+trial_languages = 1
+languages = 1
+sentences = 6
+characters = 60
+
+[scoring]
+characters = 60
+generated_characters = 5
+ngram_orders = [1, 3]
+
+[[zero_shot]]
+conditionings = ["bare"]
+methods = ["ninf", "univ", "calibrated"]
+languages = ["wol"]
+
+[[zero_shot]]
+conditionings = ["oest", "plat"]
+methods = ["univ"]
+languages = ["wol"]
+
+[[few_shot]]
+conditionings = ["bare"]
+methods = ["ninf", "fitu", "univ", "l2-sp", "hier", "n-gram"]
+mixtures = ["fitu"]
+sentences = [5]
+
+[[few_shot]]
+conditionings = ["bare"]
+methods = ["fitu"]
+sentences = [4]
+languages = ["wol"]
+
+[[joint]]
+conditionings = ["oest"]
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A study that was stopped again and again, and is done."""
+    folder = tmp_path_factory.mktemp("work")
+    config, corpus = write_study(folder, CONFIG)
+    found, store = start_study(config, str(corpus), folder / "study")
+    assignment = Assignment(
+        directory=store.path,
+        plan=found.plan,
+        keys=found.keys,
+        corpus=found.corpus,
+        digests=found.digests,
+        num_threads=int(os.environ["OMP_NUM_THREADS"]),
+    )
+    runner = make_runner(assignment)
+    for _ in range(12):  # the first passes count characters; the later ones stop training after its third step
+        looks = iter([False] * 3)
+        Worker(store, found.plan, found.keys, runner, stop_asked=lambda looks=looks: next(looks, True)).work()
+    assert list((store.path / "unfinished").iterdir())
+    Worker(store, found.plan, found.keys, runner).work()
+    return found, store
+
+
+def rows(finished, kind, **values):
+    found, store = finished
+    gathered = [row for unit in found.plan for row in store.rows(found.keys[unit.name])]
+    return [
+        row
+        for row in gathered
+        if row["kind"] == kind and all(row[name] == value for name, value in values.items())
+    ]
+
+
+def test_every_unit_is_done(finished):
+    found, store = finished
+    failures = [store.failure(found.keys[unit.name]) for unit in found.plan]
+    assert [failure for failure in failures if failure] == []
+    assert set(states_of(store, found.plan, found.keys).values()) == {State.DONE}
+    assert list((store.path / "unfinished").iterdir()) == []
+
+
+def test_zero_shot_rows(finished):
+    scores = rows(finished, "score", regime="zero-shot")
+    assert {(row["conditioning"], row["method"]) for row in scores} == {
+        *(("bare", method) for method in ("ninf", "univ", "calibrated")),
+        ("oest", "univ"),
+        ("plat", "univ"),
+    }
+    for row in scores:
+        assert row["language"] == "wol"
+        assert row["partition"] == 1
+        assert row["sentences"] == 0
+        assert row["sample"] is None
+        assert 0 < row["characters"] <= 60
+        assert row["nats"] > 0
+
+
+def test_few_shot_rows(finished):
+    scores = rows(finished, "score", regime="few-shot", language="wol")
+    assert {(row["conditioning"], row["method"], row["network"]) for row in scores} == {
+        *((("bare", method, None)) for method in ("ninf", "fitu", "univ", "l2-sp", "hier")),
+        ("bare", "mixture", "fitu"),
+        ("bare", "linear-mixture", "fitu"),
+        (None, "n-gram", None),
+    }
+    assert {row["sentences"] for row in scores} == {4, 5}
+    assert {row["sample"] for row in scores} == {0}
+    assert len({row["characters"] for row in scores}) == 1  # all score the same text
+
+
+def test_a_joint_model_is_scored_on_every_language_but_guests(finished):
+    scores = rows(finished, "score", regime="joint")
+    assert {row["language"] for row in scores} == {"eus", "fra", "tur", "zul"}
+    assert {(row["method"], row["partition"], row["sentences"]) for row in scores} == {("joint", None, None)}
+
+
+def test_generated_text_has_the_length_that_was_asked_for(finished):
+    texts = rows(finished, "text")
+    assert {len(row["text"]) for row in texts} == {5}
+    assert {row["regime"] for row in texts} == {"zero-shot", "few-shot", "joint"}
+
+
+def test_densities_are_densities(finished):
+    found = rows(finished, "signal-to-noise")
+    assert {row["conditioning"] for row in found} == {"bare", "oest", "plat"}
+    for row in found:
+        widths = [after - before for before, after in zip(row["edges"], row["edges"][1:], strict=False)]
+        area = sum(width * density for width, density in zip(widths, row["density"], strict=True))
+        assert area == pytest.approx(1, abs=1e-3)
+
+
+def test_characters_are_counted_in_training_text_only(finished):
+    found, _ = finished
+    for row in rows(finished, "unigram"):
+        assert row["name"]
+        assert sum(row["counts"].values()) > 0
+    assert len(rows(finished, "unigram")) == len(found.records)
+
+
+def test_a_trained_model_is_kept_without_its_checkpoints(finished):
+    found, store = finished
+    name = next(unit.name for unit in found.plan if unit.kind == "train")
+    kept = {path.name for path in store.result(found.keys[name]).iterdir()}
+    assert kept == {MODEL, "rows.jsonl", "unit.json"}
