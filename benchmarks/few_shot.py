@@ -35,7 +35,8 @@ NAMES = {
     "univ": "UNIV",
     "l2-sp": "L2-SP",
     "hier": "HIER",
-    "n-gram": "n-gram",
+    "n-gram": "n-gram, chosen on validation languages",
+    "4-gram": "4-gram, Witten-Bell",
     "mixture": "mixture, gated log-linear",
     "linear-mixture": "mixture, linear (control)",
     "calibrated": "UNIV, calibrated",
@@ -55,6 +56,7 @@ def main() -> None:
     running.add_argument("--samples", type=int, default=3)
     running.add_argument("--sentences", type=int, default=100)
     running.add_argument("--characters", type=int, default=12_000, help="of each language's test part to score")
+    running.add_argument("--methods", default=",".join(METHODS))
     running.add_argument("--share", default="1/1")
     running.add_argument("--threads", type=int)
     comparing = actions.add_parser("epochs")
@@ -81,7 +83,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     from protoglot.corpus.opening import open_corpus
     from protoglot.prior.universal import UniversalPrior
-    from protoglot.splits import split_sentences
+    from protoglot.splits import few_shot_sample, split_sentences
     from protoglot.tuning import first_characters
 
     if arguments.threads:
@@ -93,13 +95,15 @@ def run(arguments: argparse.Namespace) -> None:
     done = {key_of(row) for row in read_rows()}
     corpus = open_corpus(arguments.corpus)
     priors = [UniversalPrior.load(each) for each in arguments.prior]
+    methods = arguments.methods.split(",")
     environment = describe_environment()
     for sample in range(arguments.samples):
         for prior in priors:
             for code in sorted(prior.mean.fold.held_out)[share - 1 :: number]:
                 split = split_sentences(corpus.sentences(code))
                 text = first_characters(split.test, arguments.characters)
-                for row in score_language(prior, code, split.train, text, sample, arguments.sentences, done):
+                few = few_shot_sample(split.train, arguments.sentences, language=code, seed=sample)
+                for row in score_language(prior, code, few, text, sample, methods, done):
                     done.add(key_of(row))
                     with path.open("a", encoding="ascii") as file:
                         file.write(json.dumps({**row, "environment": environment["processor"]}) + "\n")
@@ -112,27 +116,26 @@ def run(arguments: argparse.Namespace) -> None:
 def score_language(
     prior: Any,  # noqa: ANN401 - a UniversalPrior: importing it takes seconds that ``table`` need not spend
     code: str,
-    train: tuple[str, ...],
+    sentences: tuple[str, ...],
     text: tuple[str, ...],
     sample: int,
-    num_sentences: int,
+    methods: list[str],
     done: set[tuple[Any, ...]],
 ) -> Iterator[Row]:
     """Rows of one language and sample that are not done yet."""
     from dataclasses import replace
 
     from protoglot.adaptation import learn_language
+    from protoglot.ngram import NGram
     from protoglot.prior.methods import Method
     from protoglot.prior.mixer import Mixing
-    from protoglot.splits import few_shot_sample
 
     conditioning = str(prior.mean.model.config.conditioning)
     features = prior.mean.features.get(code)
-    sentences = few_shot_sample(train, num_sentences, language=code, seed=sample)
     base = {
         "kind": "score",
         "language": code,
-        "partition": int(prior.mean.fold.name.partition(":")[2] or 0),
+        "partition": int(prior.mean.fold.name) if prior.mean.fold.name.isdecimal() else None,
         "seed": 0,
         "network": None,
     }
@@ -143,7 +146,7 @@ def score_language(
             "regime": "zero-shot" if zero else "few-shot",
             "conditioning": conditioning,
             "method": method,
-            "sentences": 0 if zero else num_sentences,
+            "sentences": 0 if zero else len(sentences),
             "sample": None if zero else sample,
             "nats": score.nats,
             "characters": score.num_characters,
@@ -172,19 +175,24 @@ def score_language(
             score = model.score(text) if method == "calibrated" else plain(model).score(text)
             yield make(method, score, time.monotonic() - start, zero=True)
     best = str(prior.tuned.best)
-    for method in METHODS:
-        if not missing(method, "few-shot"):
+    mixings = {"mixture": Mixing.LOG_LINEAR, "linear-mixture": Mixing.LINEAR}
+    for method in methods:
+        wanted = [method, "mixture", "linear-mixture"] if method == best else [method]
+        rivals = [name for name in ("n-gram", "4-gram") if method == best and missing(name, "few-shot", None)]
+        if not rivals and not any(missing(name, "few-shot") for name in wanted):
             continue
         start = time.monotonic()
         model = learn(sentences, method)
         seconds = time.monotonic() - start
-        yield make(method, model.score(text), seconds)
-        if method == best:
-            for name, form in (("mixture", Mixing.LOG_LINEAR), ("linear-mixture", Mixing.LINEAR)):
-                mixed = replace(model, mixer=prior.tuned.mixers[form])
-                yield make(name, mixed.score(text), seconds, network=best)
-            if missing("n-gram", "few-shot", None):
-                yield make("n-gram", model.ngram_score(text), 0.0, conditioning=None)
+        mixed = {name: replace(model, mixer=prior.tuned.mixers[form]) for name, form in mixings.items()}
+        for name in wanted:
+            if missing(name, "few-shot"):
+                network = None if name == method else method
+                yield make(name, mixed.get(name, model).score(text), seconds, network=network)
+        for name in rivals:
+            four = NGram.train(sentences, model.vocabulary, order=4)
+            score = model.ngram_score(text) if name == "n-gram" else four.score(text)
+            yield make(name, score, 0.0, conditioning=None)
 
 
 def compare_epochs(arguments: argparse.Namespace) -> None:

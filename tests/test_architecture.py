@@ -17,7 +17,7 @@ ROOMS = [
     ["protoglot.storage", "protoglot.text", "protoglot.languages", "protoglot.scripts"],
     ["protoglot.corpus.interface", "protoglot.splits", "protoglot.vocabulary", "protoglot.typology"],
     ["protoglot.corpus"],
-    ["protoglot.folds", "protoglot.scores", "protoglot.artefacts", "protoglot.devices", "protoglot.statistics"],
+    ["protoglot.folds", "protoglot.scores", "protoglot.artefacts", "protoglot.devices", "protoglot.statistics", "protoglot.shipped"],
     ["protoglot.probing", "protoglot.description"],
     ["protoglot.report"],
     ["protoglot.batching", "protoglot.model", "protoglot.ngram"],

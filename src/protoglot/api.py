@@ -21,6 +21,7 @@ from protoglot.prior.methods import Method
 from protoglot.prior.mixer import Mixing
 from protoglot.prior.universal import UniversalPrior
 from protoglot.scores import Score
+from protoglot.shipped import shipped_prior
 from protoglot.surprisal import LineSurprisal, surprisals
 from protoglot.text import normalise
 
@@ -112,13 +113,13 @@ class Prior:
         return Model(adapted)
 
 
-def load_prior(path: str | Path) -> Prior:
-    """Read a universal prior from its directory.
+def load_prior(path: str | Path | None = None) -> Prior:
+    """Read a universal prior from its directory; by default the one that is installed with protoglot.
 
     Raises:
         StorageError: if there is none, or it is damaged.
     """
-    return Prior(UniversalPrior.load(Path(path)))
+    return Prior(UniversalPrior.load(shipped_prior() if path is None else Path(path)))
 
 
 def load_model(path: str | Path) -> Model:

@@ -40,7 +40,7 @@ METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 @computing_options
 def adapt(
     text_path: Path,
-    prior_path: Path,
+    prior_path: Path | None,
     language: str | None,
     method: str | None,
     strength: float | None,
@@ -61,7 +61,7 @@ def adapt(
 
     \b
     Examples:
-      protoglot adapt mine.txt --prior priors/oest2 --language eus
+      protoglot adapt mine.txt --language eus
       protoglot adapt mine.txt --prior priors/bare2 --method univ --strength 0.01 --no-check
     """
     from dataclasses import replace
@@ -71,6 +71,7 @@ def adapt(
     from protoglot.prior.features import features_for
     from protoglot.prior.methods import Method
     from protoglot.prior.universal import UniversalPrior
+    from protoglot.shipped import shipped_prior
     from protoglot.text import read_sentences
 
     target = out or text_path.with_name(f"{text_path.name}.model")
@@ -79,7 +80,8 @@ def adapt(
     sentences = list(read_sentences(text_path))
     if not sentences:
         raise TextError(f"{text_path}: no text; wanted at least one line with a sentence")
-    prior = UniversalPrior.load(prior_path, device=prepare(device, threads))
+    chosen_prior = prior_path or shipped_prior()
+    prior = UniversalPrior.load(chosen_prior, device=prepare(device, threads))
     settings = _settings(prior, Method(method) if method else None, strength, epochs, learning_rate, dropout, seed)
     features = features_for(prior, language)
     click.echo(describe_text(sentences, prior))
@@ -100,7 +102,7 @@ def adapt(
             for code in prior.mean.fold.training
             if code in prior.mean.languages
         },
-        "prior": {"path": str(prior_path), "provenance": dict(prior.mean.provenance)},
+        "prior": {"path": str(chosen_prior), "provenance": dict(prior.mean.provenance)},
     }
     with progress_of_amount(1, "saving"):
         replace(model, provenance=provenance).save(target)

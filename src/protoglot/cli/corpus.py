@@ -177,10 +177,8 @@ def show(
     if sample and part not in ("all", "train"):
         raise click.UsageError(f"--sample draws from the training part; found --part {part}")
     split = split_sentences(sentences)
-    if sample:
-        chosen = few_shot_sample(split.train, number, language=language, seed=seed)
-    else:
-        chosen = split.part(part)[:number]  # type: ignore[arg-type]  # a choice of --part, not "all"
+    part_of_text = split.part(part)[:number]  # type: ignore[arg-type]  # a choice of --part, not "all"
+    chosen = few_shot_sample(split.train, number, language=language, seed=seed) if sample else part_of_text
     for sentence in chosen:
         click.echo(sentence)
     click.echo(

@@ -23,6 +23,8 @@ COMMANDS = {
     "prior": ("protoglot.cli.prior:prior", "Turn a trained model into a universal prior over weights."),
     "probe": ("protoglot.cli.probe:probe", "Look into what makes a language hard, and into a prior."),
     "tune": ("protoglot.cli.tune:tune", "Choose how a prior adapts, on its validation languages."),
+    "build": ("protoglot.cli.build:build", "Make a prior to be passed on: train, measure, tune, pack."),
+    "demo": ("protoglot.cli.demo:demo", "Learn five languages from a hundred sentences each."),
     "adapt": ("protoglot.cli.adapt:adapt", "Make a language model from a page of sentences."),
     "score": ("protoglot.cli.score:score", "Bits per character of a text, by line, word or letter."),
     "complete": ("protoglot.cli.complete:complete", "The likeliest next characters and words."),

@@ -1,0 +1,58 @@
+from protoglot.prior.universal import UniversalPrior
+from tiny import babble_corpus
+
+
+def make_corpus(path):
+    folder = path / "text"
+    folder.mkdir()
+    for code, sentences in babble_corpus(60).texts.items():
+        (folder / f"{code}.txt").write_text("\n".join(sentences), encoding="utf-8")
+    return folder
+
+
+def test_a_prior_is_built_packed_and_shown(tmp_path, protoglot):
+    corpus = make_corpus(tmp_path)
+    out = tmp_path / "prior"
+    arguments = ("build", "--corpus", corpus, "--leave-out", "wol", "--conditioning", "bare", "--preset", "tiny")
+    arguments += ("--budget", "2epochs", "--validation-languages", 1, "--sequences", 2, "--methods", "fitu")
+    arguments += ("--trials", 1, "--threads", 1, "--out", out)
+    status, output, messages = protoglot(*arguments)
+    assert status == 0, messages
+    assert "MB in" in output
+    prior = UniversalPrior.load(out)
+    assert prior.tuned is not None
+    assert "wol" not in (*prior.mean.fold.training, *prior.mean.fold.validation)
+    letters_of_wol_alone = set("ëñ") - {letter for text in babble_corpus().texts["fra"] for letter in text}
+    assert not letters_of_wol_alone & set(prior.mean.vocabulary.characters)
+    assert (tmp_path / "prior.parts").is_dir()
+    # What is done is not done again, and what is there is not replaced.
+    status, _, messages = protoglot(*arguments)
+    assert (status, "exists already" in messages) == (2, True)
+    status, output, messages = protoglot(*arguments[:-1], tmp_path / "other" / "prior")
+    assert status == 0, messages
+
+    demo = ("demo", "--corpus", corpus, "--languages", "wol", "--sentences", 20, "--prior", out, "--threads", 1)
+    status, output, messages = protoglot(*demo)
+    assert status == 0, messages
+    assert "of what the n-gram pays" in output
+    assert "protoglot adapt mine.txt" in output
+    status, _, messages = protoglot(
+        "demo", "--corpus", corpus, "--languages", "fra", "--prior", out, "--threads", 1
+    )
+    assert (status, "the prior has seen it" in messages) == (0, True)
+    status, _, messages = protoglot("demo", "--corpus", corpus, "--languages", "xyz", "--prior", out)
+    assert (status, "wanted some of its languages" in messages) == (2, True)
+
+
+def test_building_goes_on_after_a_failure(tmp_path, protoglot):
+    corpus = make_corpus(tmp_path)
+    out = tmp_path / "prior"
+    arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--budget", "1epochs"]
+    arguments += ["--validation-languages", 1, "--sequences", 2, "--trials", 1, "--threads", 1, "--out", out]
+    status, _, messages = protoglot(*arguments, "--methods", "magic")
+    assert (status, "magic" in messages) == (2, True)
+    assert not out.exists()
+    status, _, messages = protoglot(*arguments, "--methods", "fitu")
+    assert status == 0, messages
+    assert "protoglot train" not in messages
+    assert UniversalPrior.load(out).tuned.methods
