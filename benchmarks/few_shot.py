@@ -2,8 +2,8 @@
 
 ``run --corpus PATH --prior DIR [--prior DIR ...]`` adds rows to ``benchmarks/results/few-shot/``; rows that are there
 are not made again, so it can be stopped at any time. Two processes may share the work (``--share 1/2``, ``--share
-2/2``, each with ``--threads 1``). ``epochs`` compares fine-tuning and the universal prior on validation languages, for
-several numbers of sentences and epochs, without dropout. ``table`` makes the tables in the documentation from the rows.
+2/2``, each with ``--threads 1``). ``epochs`` compares methods on validation languages, for several numbers of
+sentences and epochs, without dropout. ``table`` makes the tables in the documentation from the rows.
 
 Every model is scored on the same characters: the first sentences of each language's test part.
 """
@@ -73,8 +73,10 @@ def main() -> None:
         compare_epochs(arguments)
     else:
         write_atomically(TABLE, make_tables(read_rows()))
-        write_atomically(EPOCHS_TABLE, make_epochs_table(read_epochs()))
-        print(f"written {TABLE} and {EPOCHS_TABLE}")
+        print(f"written {TABLE}")
+        if read_epochs():
+            write_atomically(EPOCHS_TABLE, make_epochs_table(read_epochs()))
+            print(f"written {EPOCHS_TABLE}")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -196,7 +198,7 @@ def score_language(
 
 
 def compare_epochs(arguments: argparse.Namespace) -> None:
-    """Fine-tuning and the universal prior after several numbers of epochs, without dropout."""
+    """Learning from scratch, fine-tuning and the universal prior, after few and many epochs, without dropout."""
     from dataclasses import replace
 
     import torch
@@ -221,8 +223,8 @@ def compare_epochs(arguments: argparse.Namespace) -> None:
         features = prior.mean.features_of(code)
         for number in (10, 30, 100):
             sentences = few_shot_sample(split.train, number, language=code, seed=0)
-            for method in (Method.FITU, Method.UNIV):
-                for epochs in (5, 12, 30):
+            for method in (Method.NINF, Method.FITU, Method.UNIV):
+                for epochs in (6, 24):
                     if (code, number, str(method), epochs) in done:
                         continue
                     settings = replace(
@@ -269,7 +271,7 @@ def make_epochs_table(rows: list[Row]) -> str:
         "|---:|---|" + "---:|" * len(epochs),
     ]
     for number in sorted({row["sentences"] for row in rows}):
-        for method in ("fitu", "univ"):
+        for method in ("ninf", "fitu", "univ"):
             cells = []
             for epoch in epochs:
                 chosen = [
@@ -346,10 +348,9 @@ _PAPER_COLUMNS = {
 
 def _averages(found: dict[tuple[Any, ...], Any], paper: dict[str, Row]) -> list[str]:
     lines = [
-        "| setting | method | conditioning | bits per character | samples | share of n-gram | below n-gram | paper |",
-        "|---|---|---|---:|---:|---:|---:|---:|",
+        "| setting | method | conditioning | bits/character | samples | of n-gram | below n-gram | of 4-gram | paper |",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|",
     ]
-    rival = found.get(("few-shot", None, "n-gram"), {})
     for regime in ("zero-shot", "few-shot"):
         for method in NAMES:
             for conditioning in (None, "bare", "oest"):
@@ -358,21 +359,28 @@ def _averages(found: dict[tuple[Any, ...], Any], paper: dict[str, Row]) -> list[
                     continue
                 mean, error, samples = average(found[setting])
                 scores = f"{mean:.3f}" + (f" ± {error:.3f}" if error is not None else "")
-                share = below = "–"
-                if regime == "few-shot" and rival and method != "n-gram":
-                    shared = [code for code in found[setting] if code in rival]
-                    pairs = [(_shared_mean(found[setting], rival, code)) for code in shared]
-                    share = f"{statistics.fmean(a for a, _ in pairs) / statistics.fmean(b for _, b in pairs):.3f}"
-                    below = f"{sum(a < b for a, b in pairs)} / {len(pairs)}"
+                share, below = _against(found, setting, "n-gram")
+                of_four, _ = _against(found, setting, "4-gram")
                 column = _PAPER_COLUMNS.get(setting)
                 theirs = "–"
                 if column:
                     theirs = f"{statistics.fmean(float(paper[code][column]) for code in found[setting]):.3f}"
                 lines.append(
                     f"| {regime} | {NAMES[method]} | {(conditioning or '–').upper()} | {scores} | "
-                    f"{samples if regime == 'few-shot' else '–'} | {share} | {below} | {theirs} |"
+                    f"{samples if regime == 'few-shot' else '–'} | {share} | {below} | {of_four} | {theirs} |"
                 )
     return lines
+
+
+def _against(found: dict[tuple[Any, ...], Any], setting: tuple[Any, ...], rival: str) -> tuple[str, str]:
+    """A method's mean over that of an n-gram, and in how many languages it pays less; over what both have."""
+    others = found.get(("few-shot", None, rival), {})
+    shared = [code for code in found[setting] if code in others]
+    if setting[0] != "few-shot" or setting[2] == rival or not shared:
+        return "–", "–"
+    pairs = [_shared_mean(found[setting], others, code) for code in shared]
+    share = statistics.fmean(ours for ours, _ in pairs) / statistics.fmean(theirs for _, theirs in pairs)
+    return f"{share:.3f}", f"{sum(ours < theirs for ours, theirs in pairs)} / {len(pairs)}"
 
 
 def _shared_mean(ours: Any, rival: Any, code: str) -> tuple[float, float]:  # noqa: ANN401

@@ -55,6 +55,16 @@ def test_what_suits_no_model_is_unknown(models):
     assert not identifier.identify("zzxyyxzxyzyxxyzzyxyzxxzyx").is_known
 
 
+@pytest.mark.parametrize(("even", "frequent", "is_known"), [(1, 2, True), (-1, 2, False), (2, -1, False)])
+def test_either_model_without_order_can_rule_a_language_out(models, monkeypatch, even, frequent, is_known):
+    def orderless(model, sentence):
+        nats = model.score([sentence]).nats
+        return nats + even, nats + frequent
+
+    monkeypatch.setattr("protoglot.identification.orderless_nats", orderless)
+    assert Identifier(models).identify("ab").is_known is is_known
+
+
 def test_a_threshold_is_in_bits_per_character(models):
     sentence = babble(ALPHABETS["one"], 1, seed=0)[0]
     bits = Identifier(models).identify(sentence).scores["one"].bits_per_character

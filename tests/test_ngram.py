@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from protoglot.errors import ConfigError, StorageError
 from protoglot.ngram import NGram, Smoothing
-from protoglot.vocabulary import Vocabulary
+from protoglot.vocabulary import BEGIN, END, Vocabulary
 
 sentences = st.lists(st.text("abc", min_size=1, max_size=12), min_size=1, max_size=12)
 smoothings = st.sampled_from(Smoothing)
@@ -132,3 +132,20 @@ def test_a_damaged_model_is_refused(tmp_path):
 def test_an_order_out_of_range_is_named(order):
     with pytest.raises(ConfigError, match="wanted 1 to 12"):
         NGram.train(["ab"], Vocabulary.of(["ab"]), order=order)
+
+
+@settings(deadline=None)
+@given(sentences, st.lists(st.text("abcd", max_size=6), min_size=1, max_size=3), st.integers(1, 5), smoothings)
+def test_predictions_after_contexts_are_those_along_the_text(training, text, order, smoothing):
+    """Whatever stood before the begin of a sentence."""
+    model = NGram.train(training, Vocabulary.of(["abc"]), order=order, smoothing=smoothing)
+    ids = [BEGIN]
+    contexts = []
+    for sentence in text:
+        for id_ in (*model.vocabulary.encode(sentence).ids, END):
+            contexts.append(tuple(ids))
+            ids.append(id_)
+    ((wanted, depth),) = model.by_order(text)
+    found, lengths = model.by_order_after(contexts)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    np.testing.assert_array_equal(lengths, depth)

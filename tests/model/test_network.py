@@ -204,6 +204,21 @@ def test_sequences_of_a_batch_do_not_touch_each_other(kind):
 # Typology.
 
 
+@pytest.mark.parametrize("kind", Conditioning)
+def test_one_step_at_a_time_is_the_whole_with_gradients_and_without(kind):
+    model = tiny_model(kind, **NO_DROPOUT)
+    ids, features = random_ids(6, 3), random_features(NUM_FEATURES)
+    whole, last = model.hidden_states(ids, features, model.initial_state(3))
+    for with_gradients in (True, False):
+        state, steps = model.initial_state(3), []
+        with torch.set_grad_enabled(with_gradients):
+            for step in ids.split(1):
+                vectors, state = model.hidden_states(step, features, state)
+                steps.append(vectors)
+        torch.testing.assert_close(torch.cat(steps), whole)
+        torch.testing.assert_close(tuple(state), tuple(last))
+
+
 def test_bare_ignores_features():
     model = tiny_model("bare")
     ids, targets = batch()

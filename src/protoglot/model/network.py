@@ -266,6 +266,10 @@ def run_lstm_layer(
     """
     if weights.beside is not None:
         values = torch.cat([values, weights.beside.expand(len(values), -1, -1)], dim=2)  # (T, B, D + r)
+    if len(values) == 1 and not torch.is_grad_enabled():
+        # The kernel rearranges all weights at every call, which takes several times as long as one step.
+        hidden, cell = _one_step(values[0], weights, hidden, cell)
+        return hidden.unsqueeze(0), hidden, cell
     parameters = (
         weights.input,
         weights.recurrent,
@@ -285,6 +289,14 @@ def run_lstm_layer(
         batch_first=False,
     )
     return out, last_hidden.squeeze(0), last_cell.squeeze(0)
+
+
+def _one_step(values: Tensor, weights: LayerWeights, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """Hidden state and cell, (B, H), after one step; Eq. (lstm) as it stands."""
+    gates = F.linear(values, weights.input, weights.bias) + F.linear(hidden, weights.recurrent)  # (B, 4H)
+    enter, forget, new, leave = gates.chunk(4, dim=1)
+    cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
+    return torch.sigmoid(leave) * torch.tanh(cell), cell
 
 
 def _initial_layer_weight(name: str, shape: tuple[int, ...], hidden: int, generator: torch.Generator) -> Tensor:
