@@ -80,6 +80,16 @@ def test_one_sentence_and_few_sentences(tmp_path, protoglot):
     assert (status, "4 folds in turn: 5 sentences" in output) == (0, True), messages
 
 
+def test_text_in_another_script_works_and_says_so(tmp_path, protoglot):
+    prior = prior_on_disk(tmp_path)
+    file = tmp_path / "mine.txt"
+    file.write_text("\n".join(babble("абвгд", 25, seed=1)), encoding="utf-8")
+    status, output, messages = protoglot("adapt", file, "--prior", prior, "--no-check", "--threads", 1)
+    assert status == 0, messages
+    assert "script: Cyrillic" in output
+    assert "letters that the prior has never seen" in output
+
+
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from protoglot.prior.methods import AdaptationConfig
     from protoglot.prior.universal import UniversalPrior
 
+_MANY_UNKNOWN = 0.3  # share of a text
 METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 
 
@@ -129,7 +130,10 @@ def describe_text(sentences: "Sequence[str]", prior: "UniversalPrior") -> str:
         unknown = (
             f"{len(new)} characters new to the prior ({number / counts.total():.1%} of the text): {shown}{more}"
         )
-    return f"{len(sentences):,} sentences, {counts.total():,} characters; script: {scripts}; {unknown}"
+    warning = ""
+    if number > _MANY_UNKNOWN * counts.total():
+        warning = "\nmost of this text is in letters that the prior has never seen: it can help only a little"
+    return f"{len(sentences):,} sentences, {counts.total():,} characters; script: {scripts}; {unknown}{warning}"
 
 
 def _settings(

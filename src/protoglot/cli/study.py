@@ -86,14 +86,14 @@ def validate(config_path: Path, corpus_name: str | None) -> None:
 def run(config_path: Path, directory: Path, corpus_name: str | None, workers: int, threads: int | None) -> int:
     """Run a study, or go on with it.
 
-    Ctrl-C saves and stops; so does nothing worse: after a crash or a power cut, the same command goes on. Several
+    Ctrl-C saves and stops; after that, or a crash, or a power cut, the same command goes on. Several
     such commands may share a directory. Units that failed are listed with their reasons, and the rest goes on; the
     next run tries them again. At the end all result rows are gathered in DIR/rows.jsonl.gz.
 
     \b
     Examples:
       protoglot study run configs/eld-quick.toml --out studies/eld
-      protoglot study run configs/bible77-compact.toml --corpus ~/bible77 --out studies/bible --workers 2
+      protoglot study run configs/bible77-compact.toml --corpus ~/bible77 --out bible --workers 2
     """
     import os
 

@@ -254,8 +254,9 @@ class Desk:
         settings: Any = unit.settings
         prior = self._prior(place.needs["prior"] / PRIOR)
         method = Method(settings["method"])
-        config = replace(prior.settings_for(method), seed=settings["seed"], **settings["adaptation"])
         sample = self._sample(settings)
+        tuned = prior.settings_for(method).for_amount(sum(len(sentence) + 1 for sentence in sample))
+        config = replace(tuned, seed=settings["seed"], **settings["adaptation"])
         learned = self._adapt(prior, sample, settings, config, place)
         outcome = self._score(unit, place, learned, started, regime="few-shot", method=settings["method"])
         if settings["mixed"]:
