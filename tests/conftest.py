@@ -1,6 +1,7 @@
 """Shared fixtures. Tests that read the research corpora skip, and say so, where these are absent."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,14 @@ ROOT = Path(__file__).parent.parent
 # Before anything imports torch, and for child processes too: models in tests are so small that a second thread
 # only costs time, and the same number of threads everywhere makes the same sums to the last bit.
 os.environ["OMP_NUM_THREADS"] = "1"
+
+
+@pytest.fixture(autouse=True)
+def _numbers_as_they_are():
+    """Commands flush denormal numbers to zero, for the whole process; tests after them must not notice."""
+    yield
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_flush_denormal(False)
 
 
 @pytest.fixture(scope="session")

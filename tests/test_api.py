@@ -3,7 +3,7 @@ import pytest
 import protoglot
 from protoglot.api import Model, Prior, sentences_of
 from protoglot.errors import TextError
-from test_adapted import SENTENCES, UNSEEN, tuned_prior
+from test_language_learning import SENTENCES, UNSEEN, tuned_prior
 
 
 @pytest.fixture(scope="module", params=["bare", "oest"])

@@ -212,9 +212,7 @@ class NGram:
         before = np.full((len(contexts), self.order), -1, dtype=np.int64)  # the last id first; -1: none
         for row, context in zip(before, contexts, strict=True):
             for place, id_ in enumerate(itertools.islice(reversed(context), self.order - 1)):
-                row[place] = END if id_ == BEGIN else id_
-                if row[place] == END:
-                    break
+                row[place] = END if id_ == BEGIN else id_  # what stands before it is in no known context
         numbers = np.zeros(len(contexts), dtype=np.int64)
         walked: list[tuple[_Level, Ints]] = []
         for length, level in enumerate(self._levels):

@@ -158,7 +158,12 @@ class Tuner:
         self._on_trial = on_trial
         self._languages = sorted(texts)
         self._samples = {
-            code: few_shot_sample(texts[code].train, config.num_sentences, language=code, seed=config.seed)
+            code: few_shot_sample(
+                texts[code].train,
+                min(config.num_sentences, len(texts[code].train)),
+                language=code,
+                seed=config.seed,
+            )
             for code in self._languages
         }
         self._scored = {

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 from protoglot.cli.main import run
 from protoglot.evaluation import evaluate, make_scored_text
@@ -22,13 +21,6 @@ COLUMNS = [
     *("code", "language", "role", "part", "conditioning", "bits_per_character", "nats", "characters"),
     *("sentences", "unknown_characters"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def denormal_numbers_are_kept():
-    """A command switches them off for its process, which here is that of all tests."""
-    yield
-    torch.set_flush_denormal(False)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-import torch
 
 from protoglot.cli.main import EXIT_INTERRUPTED, run
 from protoglot.trained import load_with_state
@@ -17,13 +16,6 @@ from protoglot.training.monitor import METRICS, read_metrics
 from tiny import babble_corpus
 
 PATIENCE_IN_SECONDS = 120
-
-
-@pytest.fixture(autouse=True)
-def denormal_numbers_are_kept():
-    """A command switches them off for its process, which here is that of all tests."""
-    yield
-    torch.set_flush_denormal(False)
 
 
 @pytest.fixture(scope="module")

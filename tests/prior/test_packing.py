@@ -11,7 +11,7 @@ from protoglot.adaptation import learn_language
 from protoglot.errors import StorageError
 from protoglot.prior.packing import pack_means, pack_scales, unpack_means, unpack_scales
 from protoglot.prior.universal import UniversalPrior
-from test_adapted import SENTENCES, UNSEEN, tuned_prior
+from test_language_learning import SENTENCES, UNSEEN, tuned_prior
 
 POSITIVE = st.one_of(st.just(0.0), st.floats(1e-20, 1e20, width=64))
 

@@ -37,7 +37,7 @@ METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory for the model [default: TEXT.model].",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything that is drawn.")
 @computing_options
 def adapt(
     text_path: Path,

@@ -20,7 +20,13 @@ from protoglot.cli.main import EXIT_INTERRUPTED
     show_default=True,
     help="Use of typology.",
 )
-@click.option("--preset", type=click.Choice(["compact", "tiny"]), default="compact", show_default=True)
+@click.option(
+    "--preset",
+    type=click.Choice(["compact", "tiny"]),
+    default="compact",
+    show_default=True,
+    help="Size of the model.",
+)
 @click.option("--budget", metavar="AMOUNT", default="1h", show_default=True, help="Of training.")
 @click.option("--validation-languages", type=click.IntRange(1), default=5, show_default=True, help="To tune on.")
 @click.option(
@@ -29,11 +35,11 @@ from protoglot.cli.main import EXIT_INTERRUPTED
 @click.option("--methods", default="fitu,univ", show_default=True, help="Methods to tune.")
 @click.option("--trials", type=click.IntRange(1), default=3, show_default=True, help="Settings to try for each.")
 @click.option("--batch-size", type=click.IntRange(1), help="Sequences per step [default: the preset's].")
-@click.option("--learning-rate", type=float, help="[default: the preset's]")
+@click.option("--learning-rate", type=float, help="Of training [default: the preset's].")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory of the prior."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything that is drawn.")
 @computing_options
 def build(
     corpus_name: str,

@@ -177,8 +177,10 @@ def show(
     if sample and part not in ("all", "train"):
         raise click.UsageError(f"--sample draws from the training part; found --part {part}")
     split = split_sentences(sentences)
-    part_of_text = split.part(part)[:number]  # type: ignore[arg-type]  # a choice of --part, not "all"
-    chosen = few_shot_sample(split.train, number, language=language, seed=seed) if sample else part_of_text
+    if sample:  # noqa: SIM108 - one line would be too long
+        chosen = few_shot_sample(split.train, number, language=language, seed=seed)
+    else:
+        chosen = split.part(part)[:number]  # type: ignore[arg-type]  # a choice of --part, not "all"
     for sentence in chosen:
         click.echo(sentence)
     click.echo(

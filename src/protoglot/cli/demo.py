@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--corpus", "corpus_name", metavar="NAME|PATH", default="eld", show_default=True)
+@click.option(
+    "--corpus", "corpus_name", metavar="NAME|PATH", default="eld", show_default=True, help="Text to learn from."
+)
 @click.option(
     "--languages",
     default="aze,cat,kur,msa,yor",
@@ -35,6 +37,11 @@ def demo(
     Adapts the installed prior to sentences of each language, and scores other sentences of the same source: by the
     model, by its fine-tuned network alone, and by an n-gram of the same hundred sentences. Then shows how surprising
     the words of one sentence are, and a sentence that the model made up.
+
+    \b
+    Examples:
+      protoglot demo
+      protoglot demo --languages eus,yor --sentences 30
     """
     from protoglot.corpus.opening import open_corpus
     from protoglot.prior.universal import UniversalPrior
