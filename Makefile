@@ -28,8 +28,7 @@ $(VENV)/.dev: $(VENV)/.test
 	@touch $@
 
 run: $(VENV)/.product
-	@$(BIN)/protoglot corpus stats --corpus eld --script Latin
-	@$(BIN)/protoglot typology compare eus fra
+	@$(BIN)/protoglot demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"

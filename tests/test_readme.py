@@ -80,7 +80,12 @@ def test_the_readme_shows_commands():
     assert sum(len(example.shown) for example in README) > 15
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def marked(example: Example) -> object:
+    """The main job takes a minute or two, and is tried with all that is slow."""
+    return pytest.param(example, marks=pytest.mark.slow) if example.command == "make run" else example
+
+
+@pytest.mark.parametrize("example", [marked(example) for example in EXAMPLES], ids=str)
 def test_what_is_shown_is_printed(example, tmp_path):
     printed = iter("".join(output_of(words, tmp_path) for words in commands_behind(example.command)).splitlines())
     missing = [line for line in example.shown if line not in printed]  # each is looked for after the one before

@@ -224,7 +224,8 @@ class Tuner:
                 if number == self.config.num_trials:
                     return
                 best = min(tried, key=lambda config: tried[config])
-                yield replace(best, **{name: value})
+                change: dict[str, Any] = {name: value}
+                yield replace(best, **change)
                 number += 1
 
     def _mean(self, config: AdaptationConfig, languages: Sequence[str]) -> float:

@@ -21,6 +21,7 @@ def test_a_prior_is_built_packed_and_shown(tmp_path, protoglot):
     assert "MB in" in output
     prior = UniversalPrior.load(out)
     assert prior.tuned is not None
+    assert prior.mean.provenance["corpus"] == "text"
     assert "wol" not in (*prior.mean.fold.training, *prior.mean.fold.validation)
     letters_of_wol_alone = set("ëñ") - {letter for text in babble_corpus().texts["fra"] for letter in text}
     assert not letters_of_wol_alone & set(prior.mean.vocabulary.characters)

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -151,7 +151,7 @@ def _settings(
 
     if not isinstance(method, Method):
         method = prior.tuned.best if prior.tuned is not None else Method.FITU
-    given = {
+    given: dict[str, Any] = {
         "strength": strength,
         "num_epochs": epochs,
         "learning_rate": learning_rate,

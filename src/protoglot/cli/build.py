@@ -68,6 +68,7 @@ def build(
       protoglot build --corpus ~/bible77 --leave-out afr,tur --budget 1h --out priors/mine
     """
     import json
+    from dataclasses import replace
 
     from protoglot.artefacts import HEADER
     from protoglot.prior.universal import UniversalPrior
@@ -98,7 +99,10 @@ def build(
             return EXIT_INTERRUPTED if status == EXIT_INTERRUPTED else status
         if done is marker:
             marker.write_text(json.dumps({"command": arguments}) + "\n", encoding="utf-8")
-    UniversalPrior.load(tuned).save(out, packed=True)
+    found = UniversalPrior.load(tuned)
+    # Where the text was on this machine is nobody else's business.
+    provenance = {**found.mean.provenance, "corpus": Path(corpus_name).name}
+    replace(found, mean=replace(found.mean, provenance=provenance)).save(out, packed=True)
     size = sum(file.stat().st_size for file in out.iterdir())
     click.echo(f"{out}: {size / 1e6:.1f} MB in {len(list(out.iterdir()))} files, described in {HEADER}")
     return 0

@@ -12,7 +12,8 @@ from protoglot.vocabulary import Vocabulary
 def extended_model(model: LanguageModel, vocabulary: Vocabulary, *, dropout: float) -> LanguageModel:
     """A copy of a model for a vocabulary that extends its own, with other dropout.
 
-    New characters start with the mean embedding, and as rare as the rarest that is known.
+    New characters start as rare as the rarest that is known, with embeddings drawn from a Gaussian with the mean and
+    the spread of the known ones: were they all alike, the network would have to learn first that they are not.
     """
     config = replace(
         model.config,
@@ -27,7 +28,9 @@ def extended_model(model: LanguageModel, vocabulary: Vocabulary, *, dropout: flo
     old = dict(model.named_parameters())
     for name, weight in made.named_parameters():
         if name == "embedding":
-            weight[:known], weight[known:] = old[name], old[name].mean(dim=0)
+            weight[:known] = old[name]
+            noise = torch.randn(weight[known:].shape, generator=torch.Generator().manual_seed(0)).to(weight)
+            weight[known:] = old[name].mean(dim=0) + noise * old[name].std(dim=0)
         elif name == "output_bias":
             weight[:known], weight[known:] = old[name], old[name].min()
         else:

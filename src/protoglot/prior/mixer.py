@@ -82,7 +82,7 @@ class Mixer(nn.Module):
 
     def nats(self, predictions: Predictions, targets: Tensor) -> Tensor:
         """Cost of the ids that came, given as positions in the distribution, (N,)."""
-        return -self(predictions).gather(1, targets.unsqueeze(1)).squeeze(1)
+        return -self.forward(predictions).gather(1, targets.unsqueeze(1)).squeeze(1)
 
     def _gate(self, predictions: Predictions) -> Tensor:
         """Weights of the components, (N, C), all positive."""
