@@ -22,7 +22,10 @@ METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 @click.command()
 @click.argument("text_path", metavar="TEXT", type=click.Path(path_type=Path))
 @click.option(
-    "--prior", "prior_path", type=click.Path(path_type=Path), required=True, help="Directory of a prior."
+    "--prior",
+    "prior_path",
+    type=click.Path(path_type=Path),
+    help="Directory of a prior [default: the installed one].",
 )
 @click.option("--language", metavar="CODE", help="Language of the text [default: unknown].")
 @click.option("--method", type=click.Choice(METHODS), help="How to learn [default: what won when tuned].")
