@@ -71,6 +71,8 @@ def run(arguments: argparse.Namespace) -> None:
                 if code not in present:
                     print(f"{code}: not in {name}, left out")
                     continue
+                if not arguments.methods and (source, code, number, "model") in done:
+                    continue
                 split = split_sentences(corpus.sentences(code))
                 text = first_characters(split.test, arguments.characters)
                 for row in score(prior, present[code], split.train, text, number, arguments.methods):

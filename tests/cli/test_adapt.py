@@ -116,7 +116,7 @@ def test_mistakes_are_one_line(tmp_path, protoglot, content, arguments, message)
 def test_the_installed_prior_is_taken_unless_another_is_named(tmp_path, protoglot):
     file = tmp_path / "mine.txt"
     file.write_text("Gaur eguraldi ona dago.\n")
-    status, output, messages = protoglot("adapt", file, "--epochs", 1, "--no-check", "--threads", 1)
+    status, _, messages = protoglot("adapt", file, "--epochs", 1, "--no-check", "--threads", 1)
     assert status == 0, messages
     assert AdaptedModel.load(tmp_path / "mine.txt.model").mixer is not None
 
