@@ -74,6 +74,18 @@ def few_shot_sample(train: Sequence[str], number: int, *, language: str, seed: i
     return tuple(shuffled(train, "few-shot", language, seed)[:number])
 
 
+def first_characters(sentences: Iterable[str], num_characters: int) -> tuple[str, ...]:
+    """Whole sentences from the first on, of about so many characters with their ends; at least one if there is one."""
+    taken: list[str] = []
+    total = 0
+    for sentence in sentences:
+        if taken and total + len(sentence) + 1 > num_characters:
+            break
+        taken.append(sentence)
+        total += len(sentence) + 1
+    return tuple(taken)
+
+
 def shuffled(items: Iterable[str], *key: str | int) -> list[str]:
     """Distinct items in an order that looks random and depends on nothing but them and the key."""
     prefix = repr(key).encode()

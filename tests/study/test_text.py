@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protoglot.errors import CorpusError
-from protoglot.splits import split_sentences
-from protoglot.study.text import ShortenedCorpus, UnchangedCorpus, digest_of, first_characters
+from protoglot.splits import first_characters, split_sentences
+from protoglot.study.text import ShortenedCorpus, UnchangedCorpus, digest_of
 from tiny import TextCorpus, babble_corpus
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from protoglot.corpus.interface import Corpus, LanguageRecord
 from protoglot.errors import CorpusError
-from protoglot.splits import split_sentences
+from protoglot.splits import first_characters, split_sentences
 
 
 def digest_of(sentences: Iterable[str]) -> str:
@@ -83,15 +83,3 @@ class ShortenedCorpus:
         # The split gives a tenth of all, rounded down, to each of the other two parts.
         others = min(len(train) // 8, len(split.test))
         yield from (*train, *split.development[:others], *split.test[:others])
-
-
-def first_characters(sentences: Iterable[str], num_characters: int) -> tuple[str, ...]:
-    """Whole sentences from the first on, of about so many characters with their ends; at least one if there is one."""
-    taken: list[str] = []
-    total = 0
-    for sentence in sentences:
-        if taken and total + len(sentence) + 1 > num_characters:
-            break
-        taken.append(sentence)
-        total += len(sentence) + 1
-    return tuple(taken)

@@ -31,14 +31,14 @@ from protoglot.prior.mixer import Mixing
 from protoglot.prior.spread import SpreadConfig, measure_spread
 from protoglot.prior.universal import UniversalPrior
 from protoglot.scores import Score
-from protoglot.splits import Split, few_shot_sample, split_sentences
+from protoglot.splits import Split, few_shot_sample, first_characters, split_sentences
 from protoglot.study.config import CALIBRATED
 from protoglot.study.ngram_choice import choose_ngram
 from protoglot.study.plan import Unit, UnitKind
 from protoglot.study.rows import KEY_DIGITS, Row, make_row
 from protoglot.study.scheduling import Interrupted, Place, Runner
 from protoglot.study.store import Outcome
-from protoglot.study.text import ShortenedCorpus, UnchangedCorpus, first_characters
+from protoglot.study.text import ShortenedCorpus, UnchangedCorpus
 from protoglot.trained import TrainedModel, load_trained, save_trained
 from protoglot.training.budget import Budget
 from protoglot.training.config import PRESETS as TRAINING_PRESETS

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,7 +13,7 @@ from protoglot.batching import Stream, check_vocabulary_size, make_stream
 from protoglot.corpus.interface import Corpus, LanguageRecord
 from protoglot.errors import TrainingError
 from protoglot.folds import Fold, FoldText
-from protoglot.splits import split_sentences
+from protoglot.splits import first_characters, split_sentences
 from protoglot.vocabulary import NUM_SYMBOLS, Vocabulary
 
 
@@ -91,7 +91,7 @@ def read_training_data(
         vocabulary=vocabulary,
         streams=streams,
         validation={
-            code: _first(sentences, validation_characters)
+            code: first_characters(sentences, validation_characters)
             for code, sentences in FoldText(corpus, fold).validation()
         },
         languages=records,
@@ -128,15 +128,3 @@ def _read_streams(
     translation = np.arange(len(vocabulary), dtype=np.uint16)  # symbols keep their ids
     translation[NUM_SYMBOLS:] = vocabulary.encode_to_array("".join(growing.characters))
     return vocabulary, {language: translation[stream] for language, stream in streams.items()}
-
-
-def _first(sentences: Iterable[str], num_characters: int) -> tuple[str, ...]:
-    """Whole sentences until they hold about so many characters; at least one."""
-    taken: list[str] = []
-    total = 0
-    for sentence in sentences:
-        if taken and total + len(sentence) > num_characters:
-            break
-        taken.append(sentence)
-        total += len(sentence) + 1
-    return tuple(taken)
