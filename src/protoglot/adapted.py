@@ -20,7 +20,7 @@ from protoglot.model.config import Conditioning, ModelConfig
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
 from protoglot.ngram import NGram
 from protoglot.prior.calibration import Calibration
-from protoglot.prior.mixer import Mixer, mixer_from_parts, mixer_parts
+from protoglot.prior.mixer import Mixer, Predictions, mixer_from_parts, mixer_parts
 from protoglot.scores import Score
 from protoglot.trained import WEIGHTS, check_weights, load_weights, weights_as_arrays
 from protoglot.vocabulary import BEGIN, END, OTHER, Vocabulary
@@ -40,6 +40,8 @@ class Cursor(NamedTuple):
 class AdaptedModel:
     """The adapted network, the n-gram of the same sentences, and the mixer that makes them one model.
 
+    Where sentences that were held out say that the n-gram does better alone, the mixture is trusted less.
+
     Without a mixer the network predicts alone; without any sentence, softened by a calibration if there is one.
     """
 
@@ -53,6 +55,9 @@ class AdaptedModel:
 
     ngram: NGram | None = None
     mixer: Mixer | None = None
+    trust: float = 1.0
+    """Share of the mixture; the rest is the n-gram's alone. Chosen on sentences held out: :mod:`protoglot.checking`."""
+
     calibration: Calibration | None = None
     frequencies: NDArray[np.float32] | None = None
     """For the calibration, (V - 1,)."""
@@ -62,6 +67,10 @@ class AdaptedModel:
 
     provenance: Mapping[str, object] = field(default_factory=dict)
     """How it was made: prior, method, settings, licences."""
+
+    def __post_init__(self) -> None:
+        if type(self.trust) not in (int, float) or not 0 <= self.trust <= 1:
+            raise ConfigError(f"trust: {self.trust!r}; wanted a share from 0 to 1")
 
     def features_tensor(self) -> Tensor | None:
         """The typological vector as the network reads it."""
@@ -83,7 +92,7 @@ class AdaptedModel:
                 sentences,
                 num_characters=self.num_characters,
             ):
-                yield self.mixer(predictions), targets
+                yield self._mix(self.mixer, predictions), targets
             return
         for logits, targets in network_logits(self.network, self.vocabulary, self.features_tensor(), sentences):
             yield self._soften(logits), targets
@@ -190,7 +199,8 @@ class AdaptedModel:
             state,
             num_characters=self.num_characters,
         )
-        found = self._soften(predictions.log_probabilities[:, 0]) if mixer is None else mixer(predictions)
+        network = predictions.log_probabilities[:, 0]
+        found = self._soften(network) if mixer is None else self._mix(mixer, predictions)
         rows = (slice(row, row + 1) for row in range(len(contexts)))
         return found, [
             Cursor(State(after.hidden[:, row], after.cell[:, row]), context)
@@ -206,6 +216,16 @@ class AdaptedModel:
     def reader(self, num_texts: int) -> "SideBySide":
         """What reads several texts at once and predicts how each goes on."""
         return SideBySide(self, num_texts)
+
+    def _mix(self, mixer: Mixer, predictions: Predictions) -> Tensor:
+        """The mixture, as far as it is trusted, and the n-gram of the highest order."""
+        ngram = predictions.log_probabilities[:, -1]
+        if self.trust == 0:
+            return ngram
+        mixed: Tensor = mixer(predictions)
+        if self.trust == 1:
+            return mixed
+        return torch.logaddexp(mixed + math.log(self.trust), ngram + math.log1p(-self.trust))
 
     def _soften(self, logits: Tensor) -> Tensor:
         if self.calibration is None or self.frequencies is None:
@@ -224,6 +244,7 @@ class AdaptedModel:
             "provenance": dict(self.provenance),
             "ngram": None,
             "mixer": None,
+            "trust": self.trust,
             "calibration": None if self.calibration is None else asdict(self.calibration),
         }
         if self.features is not None:
@@ -257,6 +278,7 @@ class AdaptedModel:
             _check_vector(features, network.num_features, config.conditioning is not Conditioning.BARE)
             _check_vector(frequencies, len(vocabulary) - NUM_UNPREDICTED, content["calibration"] is not None)
             facts = {key: content[key] for key in ("num_characters", "language", "provenance")}
+            facts["trust"] = content.get("trust", 1.0)
             if type(facts["num_characters"]) is not int or not isinstance(facts["provenance"], dict):
                 raise TypeError(f"num_characters {facts['num_characters']!r}")
             calibration = _calibration(content["calibration"], name=name)
@@ -277,16 +299,19 @@ class AdaptedModel:
         made_mixer = None if mixer is None else mixer_from_parts(mixer, tensors.get("mixer", {}), name=name)
         if made_mixer is not None and (made_ngram is None or made_mixer.num_components != made_ngram.order + 1):
             raise StorageError(f"{name}: a mixer that does not fit its n-gram; wanted one component per order")
-        return cls(
-            network=network.to(device),
-            vocabulary=vocabulary,
-            features=features,
-            frequencies=frequencies,
-            calibration=calibration,
-            ngram=made_ngram,
-            mixer=made_mixer,
-            **facts,
-        )
+        try:
+            return cls(
+                network=network.to(device),
+                vocabulary=vocabulary,
+                features=features,
+                frequencies=frequencies,
+                calibration=calibration,
+                ngram=made_ngram,
+                mixer=made_mixer,
+                **facts,
+            )
+        except ConfigError as error:
+            raise StorageError(f"{name}: {error}") from error
 
 
 class SideBySide:

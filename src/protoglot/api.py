@@ -7,12 +7,14 @@
 >>> model.complete("Eta ar")                                                         # doctest: +SKIP
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from protoglot.adaptation import learn_language
 from protoglot.adapted import AdaptedModel
+from protoglot.checking import check as check_model
+from protoglot.checking import check_folds
 from protoglot.completion import Completer, Completion, normalise_beginning
 from protoglot.errors import TextError
 from protoglot.generation import GenerationConfig, sample
@@ -85,6 +87,7 @@ class Prior:
         language: str | None = None,
         method: Method | str | None = None,
         mixture: bool = True,
+        check: bool = False,
         seed: int = 0,
         on_epoch: Callable[[int, int, float], None] | None = None,
     ) -> Model:
@@ -95,22 +98,29 @@ class Prior:
             language: code or name; typology is then looked up. ``None`` if unknown.
             method: how; by default what won when the prior was tuned.
             mixture: mix the network with an n-gram of the same sentences.
+            check: learn twice, first without some of the sentences, to see how far the mixture is to be trusted.
             seed: of batches and dropout.
             on_epoch: called after each epoch with its number, the number of all, and the bits per character paid.
         """
         prior = self.universal
         best = prior.tuned.best if prior.tuned is not None else Method.FITU
         config = replace(prior.settings_for(Method(method) if method is not None else best), seed=seed)
-        adapted = learn_language(
-            prior,
-            sentences_of(text),
-            language=language or "",
-            features=features_for(prior, language).vector,
-            config=config,
-            mixing=Mixing.LOG_LINEAR if mixture else None,
-            on_epoch=on_epoch,
-        )
-        return Model(adapted)
+        features = features_for(prior, language).vector
+        sentences = sentences_of(text)
+
+        def learn(chosen: Sequence[str]) -> AdaptedModel:
+            return learn_language(
+                prior,
+                chosen,
+                language=language or "",
+                features=features,
+                config=config,
+                mixing=Mixing.LOG_LINEAR if mixture else None,
+                on_epoch=on_epoch,
+            )
+
+        trust = check_model(learn, check_folds(sentences, seed=seed)).trust if check else 1.0
+        return Model(replace(learn(sentences), trust=trust))
 
 
 def load_prior(path: str | Path | None = None) -> Prior:

@@ -118,6 +118,7 @@ def _describe_adapted(content: Mapping[str, Any], tensors: Arrays) -> Facts:
         **_network_facts(content, tensors),
         "ngram": None if content["ngram"] is None else _ngram_facts(content["ngram"], tensors["ngram"]),
         "mixer": None if content["mixer"] is None else dict(content["mixer"]),
+        "trust": content.get("trust", 1.0),
         "calibration": content["calibration"],
         "licences": provenance.pop("licences", "unknown"),
         "made_from": provenance,

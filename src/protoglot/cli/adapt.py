@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from protoglot.prior.universal import UniversalPrior
 
 _MANY_UNKNOWN = 0.3  # share of a text
+_MUCH_TRUST = 0.7
 METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 
 
@@ -61,7 +62,8 @@ def adapt(
     """Make a language model from a page of sentences.
 
     TEXT has one sentence a line. Says what it found, holds a fifth of the sentences out to see what the model is worth
-    beside a plain n-gram (or deals them into folds, where there are few), and then learns from all of them.
+    beside a plain n-gram (or deals them into folds, where there are few), and then learns from all of them. Where the
+    n-gram does better on the sentences held out, the model relies on it.
 
     \b
     Examples:
@@ -94,8 +96,7 @@ def adapt(
     def learn(chosen: "Sequence[str]", label: str) -> "AdaptedModel":
         return _learn(prior, chosen, settings, features.vector, language or "", mixture, label)
 
-    if check:
-        _report_check(sentences, learn, seed)
+    trust = _report_check(sentences, learn, seed) if check else 1.0
     start = time.monotonic()
     model = learn(sentences, "learning")
     provenance = {
@@ -109,7 +110,7 @@ def adapt(
         "prior": {"path": str(chosen_prior), "provenance": dict(prior.mean.provenance)},
     }
     with progress_of_amount(1, "saving"):
-        replace(model, provenance=provenance).save(target)
+        replace(model, trust=trust, provenance=provenance).save(target)
     click.echo(f"{target}: learned from {len(sentences):,} sentences in {time.monotonic() - start:.1f} s")
 
 
@@ -191,14 +192,15 @@ def _learn(
         )
 
 
-def _report_check(sentences: "Sequence[str]", learn: "object", seed: int) -> None:
+def _report_check(sentences: "Sequence[str]", learn: "object", seed: int) -> float:
+    """Print what held-out sentences cost; return how far they say the mixture is to be trusted."""
     from protoglot.checking import check, check_folds
     from protoglot.cli.output import make_table, print_table
 
     folds = check_folds(sentences, seed=seed)
     if not folds:
         click.echo("one sentence: nothing to hold out, so no score")
-        return
+        return 1.0
     found = check(lambda chosen: learn(chosen, "checking"), folds)  # type: ignore[operator]
     table = make_table("on held-out sentences", "bits/character", numeric=("bits/character",))
     named = [
@@ -213,5 +215,13 @@ def _report_check(sentences: "Sequence[str]", learn: "object", seed: int) -> Non
     print_table(
         f"held out {how}: {found.num_sentences:,} sentences, {found.model.num_characters:,} characters",
         table,
-        f"the model pays {ratio:.2f} of what the n-gram pays",
+        f"the model pays {ratio:.2f} of what the n-gram pays" + _distrust(found.trust),
     )
+    return found.trust
+
+
+def _distrust(trust: float) -> str:
+    """Words on how much of the model is the n-gram alone, where it is much."""
+    if trust > _MUCH_TRUST:
+        return ""
+    return f"; the prior helps little here, so {1 - trust:.0%} of the model is the n-gram alone"
