@@ -10,7 +10,7 @@ from protoglot.prior.methods import Method
 from protoglot.prior.mixer import Mixing
 from protoglot.scores import Score
 from protoglot.splits import split_sentences
-from protoglot.tuning import Trials, Tuner, TuningConfig, first_characters
+from protoglot.tuning import START, Trials, Tuner, TuningConfig, first_characters
 from tiny import babble_corpus, tiny_trained
 
 QUICK = TuningConfig(
@@ -64,6 +64,15 @@ def test_every_method_gets_the_same_number_of_trials():
             for row in rows
         }
         assert len(settings) == QUICK.num_trials
+
+
+def test_a_search_starts_where_it_is_told_to_and_tries_nothing_twice():
+    start = replace(START[Method.FITU], batch_size=3, num_epochs=2, dropout=0.1)
+    found = Tuner(make_prior(), texts(), QUICK, trials=Trials(None, "x"), starts={Method.FITU: start})
+    found.search(Method.FITU)
+    assert {row["batch_size"] for row in found.trials.rows} == {3}
+    dropouts = [row["dropout"] for row in found.trials.rows if row["language"] == "tur"]
+    assert dropouts == [0.1, 0.2, 0.3]
 
 
 def test_the_best_of_what_was_tried_is_chosen():

@@ -31,17 +31,18 @@ from protoglot.storage import write_atomically
 
 _ORDERS = range(2, 9)
 
-_START: Mapping[Method, AdaptationConfig] = {
+START: Mapping[Method, AdaptationConfig] = {
     Method.NINF: AdaptationConfig(method=Method.NINF, strength=1e-5),
     Method.FITU: AdaptationConfig(method=Method.FITU, strength=0.0),
     Method.UNIV: AdaptationConfig(method=Method.UNIV, strength=1e-3),
     Method.L2_SP: AdaptationConfig(method=Method.L2_SP, strength=1e-3),
     Method.HIER: AdaptationConfig(method=Method.HIER, strength=1e-3),
 }
+"""Where the search of each method starts."""
 
 _Axis = tuple[str, tuple[float, ...]]
 _SHARED_AXES: tuple[_Axis, ...] = (
-    ("dropout", (0.2, 0.3)),
+    ("dropout", (0.1, 0.2, 0.3)),
     ("num_epochs", (10, 4)),
     ("learning_rate", (2.5e-3, 6e-3)),
 )
@@ -140,6 +141,7 @@ class Tuner:
         texts: of the validation languages.
         config: settings of the search.
         trials: where scores are kept.
+        starts: settings to start the search of a method from, where they are not the usual ones.
         on_trial: called with one line on each trial that was run.
     """
 
@@ -150,11 +152,13 @@ class Tuner:
         config: TuningConfig,
         *,
         trials: Trials,
+        starts: Mapping[Method, AdaptationConfig] | None = None,
         on_trial: Callable[[str], None] = lambda line: None,
     ) -> None:
         if not texts:
             raise ConfigError("tuning: no validation language with text; wanted at least one")
         self.prior, self.texts, self.config, self.trials = prior, texts, config, trials
+        self._starts = {**START, **(starts or {})}
         self._on_trial = on_trial
         self._languages = sorted(texts)
         self._samples = {
@@ -217,7 +221,7 @@ class Tuner:
 
     def _candidates(self, method: Method, tried: Mapping[AdaptationConfig, float]) -> Iterator[AdaptationConfig]:
         """Settings to try, each a change of the best so far."""
-        yield _START[method]
+        yield self._starts[method]
         number = 1
         for name, values in (("strength", _STRENGTHS[method]), *_SHARED_AXES):
             for value in values:
@@ -225,8 +229,10 @@ class Tuner:
                     return
                 best = min(tried, key=lambda config: tried[config])
                 change: dict[str, Any] = {name: value}
-                yield replace(best, **change)
-                number += 1
+                candidate = replace(best, **change)
+                if candidate not in tried:
+                    yield candidate
+                    number += 1
 
     def _mean(self, config: AdaptationConfig, languages: Sequence[str]) -> float:
         return mean_bits_per_character([self._score(config, code) for code in languages])

@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from protoglot.corpus.interface import LanguageRecord
 from protoglot.errors import ConfigError
 from protoglot.folds import fold_for
-from protoglot.study.config import FewShot, Joint, StudyConfig, TrainingBudget, ZeroShot, parse_config
+from protoglot.study.config import (
+    AdaptationSettings,
+    FewShot,
+    Joint,
+    StudyConfig,
+    TrainingBudget,
+    TuningBudget,
+    ZeroShot,
+    parse_config,
+)
 from protoglot.study.costs import estimate, expected_seconds
 from protoglot.study.plan import UnitKind, make_plan
 from protoglot.study.store import unit_keys
@@ -153,3 +162,18 @@ def test_time_left_is_put_right_by_units_of_the_same_kind():
         assert expected[unit.name] == pytest.approx(7 * estimate(unit))
     train = next(unit for unit in plan if unit.kind is UnitKind.TRAIN)
     assert expected[train.name] == estimate(train)
+
+
+def test_settings_that_are_given_are_where_tuning_starts_or_what_is_used():
+    given_settings = AdaptationSettings(batch_size=2, num_epochs=3)
+    grid = FewShot(conditionings=("bare",), methods=("fitu",), sentences=(10,))
+    untuned = replace(BASE, few_shot=(grid,), adaptation={"fitu": given_settings})
+    tuned = replace(untuned, tuning=TuningBudget(trials=2, languages=1, trial_languages=1))
+    wanted = {"batch_size": 2, "num_epochs": 3}
+
+    def settings_of(config, kind):
+        return [unit.settings["adaptation"] for unit in make_plan(config, RECORDS) if unit.kind is kind]
+
+    assert settings_of(untuned, UnitKind.FEW_SHOT) == [wanted] * len(CODES)
+    assert settings_of(tuned, UnitKind.FEW_SHOT) == [{}] * len(CODES)
+    assert settings_of(tuned, UnitKind.TUNE) == [{"fitu": wanted}] * 2

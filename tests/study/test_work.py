@@ -21,6 +21,8 @@ guests = ["wol"]
 budget = "2k-characters"
 num_validation = 1
 characters_per_language = 400
+batch_size = 4
+learning_rate = 5e-3
 
 [prior]
 sequences = 2
@@ -32,6 +34,9 @@ trial_languages = 1
 languages = 1
 sentences = 6
 characters = 60
+
+[adaptation.fitu]
+batch_size = 3
 
 [scoring]
 characters = 60

@@ -41,6 +41,12 @@ class TrainingBudget:
     characters_per_language: int | None = None
     """Training text of each language, about; ``None`` for all."""
 
+    batch_size: int | None = None
+    """Sequences in a mini-batch; ``None`` for the preset's."""
+
+    learning_rate: float | None = None
+    """Of Adam; ``None`` for the preset's."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriorBudget:
@@ -92,12 +98,16 @@ class ScoringBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptationSettings:
-    """Settings of one method where they are not tuned; ``None`` is the default of adaptation."""
+    """Settings of one method: those it has, or with tuning those that the search starts from.
+
+    ``None`` is the default of adaptation, or of the search.
+    """
 
     strength: float | None = None
     learning_rate: float | None = None
     num_epochs: int | None = None
     dropout: float | None = None
+    batch_size: int | None = None
 
     def given(self) -> dict[str, float]:
         """Those that are set."""
@@ -282,6 +292,8 @@ def _training(table: Table) -> TrainingBudget:
         num_validation=table.integer("num_validation", least=0, default=5),
         inventory=table.choice("inventory", ("corpus", "training"), default="corpus"),
         characters_per_language=table.optional_integer("characters_per_language", least=1),
+        batch_size=table.optional_integer("batch_size", least=1),
+        learning_rate=table.optional_number("learning_rate", above=0),
     )
     table.finish()
     return made
@@ -336,6 +348,7 @@ def _adaptation(table: Table) -> dict[str, AdaptationSettings]:
             learning_rate=settings.optional_number("learning_rate", above=0),
             num_epochs=settings.optional_integer("num_epochs", least=0),
             dropout=settings.optional_number("dropout", least=0, below=1),
+            batch_size=settings.optional_integer("batch_size", least=1),
         )
         settings.finish()
     table.finish()

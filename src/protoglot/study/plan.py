@@ -191,7 +191,7 @@ class _Planner:
                 texts=[code],
             )
         for (code, method, sentences, sample), mixed in few_shot.items():
-            given = self._config.adaptation.get(method)
+            given = None if tuned != prior else self._config.adaptation.get(method)
             self._add(
                 UnitKind.FEW_SHOT,
                 f"{code}, {method} {where}, {sentences} sentences, sample {sample}",
@@ -238,6 +238,8 @@ class _Planner:
                 "num_validation": len(fold.validation),
                 "inventory": training.inventory,
                 "characters_per_language": training.characters_per_language,
+                "batch_size": training.batch_size,
+                "learning_rate": training.learning_rate,
                 "languages": self._languages,
                 "iso639_3": self._typology(conditioning, *self._languages),
                 "seed": seed,
@@ -255,6 +257,7 @@ class _Planner:
             where,
             {
                 "methods": sorted(methods),
+                "adaptation": {method: given.given() for method, given in sorted(self._config.adaptation.items())},
                 "conditioning": conditioning,
                 "languages": list(languages),
                 "trials": tuning.trials,

@@ -46,7 +46,7 @@ from protoglot.training.data import Inventory
 from protoglot.training.loop import Ending
 from protoglot.training.monitor import Silence
 from protoglot.training.runs import RunPlan, train
-from protoglot.tuning import Trials, Tuner, TuningConfig, tuning_identity
+from protoglot.tuning import START, Trials, Tuner, TuningConfig, tuning_identity
 from protoglot.typology import Typology
 from protoglot.vocabulary import Vocabulary
 
@@ -141,9 +141,16 @@ class Desk:
         started = time.monotonic()
         settings: Any = unit.settings
         conditioning = Conditioning(settings["conditioning"])
-        training = TRAINING_PRESETS[settings["preset"]]
-        if conditioning is Conditioning.PLAT and training.batching.mixed:
-            training = replace(training, batching=replace(training.batching, mixed=False))
+        preset = TRAINING_PRESETS[settings["preset"]]
+        training = replace(
+            preset,
+            learning_rate=settings["learning_rate"] or preset.learning_rate,
+            batching=replace(
+                preset.batching,
+                batch_size=settings["batch_size"] or preset.batching.batch_size,
+                mixed=preset.batching.mixed and conditioning is not Conditioning.PLAT,
+            ),
+        )
         plan = RunPlan(
             model=replace(PRESETS[settings["preset"]], conditioning=conditioning),
             training=training,
@@ -210,12 +217,16 @@ class Desk:
             or (settings["sentences"],),
             seed=settings["seed"],
         )
+        starts = {
+            Method(name): replace(START[Method(name)], **given) for name, given in settings["adaptation"].items()
+        }
         place.unfinished.mkdir(parents=True, exist_ok=True)
         tuner = Tuner(
             prior,
             {code: self._split(code) for code in settings["languages"]},
             config,
             trials=Trials(place.unfinished / "trials.jsonl", tuning_identity(prior, config)),
+            starts=starts,
             on_trial=lambda line: place.stop_if_asked(),
         )
         tuned = tuner.run([Method(name) for name in settings["methods"] or [str(Method.FITU)]])
