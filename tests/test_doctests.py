@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,12 @@ def test_examples_are_true(name):
     outcome = doctest.testmod(importlib.import_module(name))
     assert outcome.attempted > 0
     assert outcome.failed == 0
+
+
+def test_the_python_of_the_page_for_researchers_runs():
+    page = Path(__file__).parent.parent / "docs" / "research.md"
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    names: dict[str, object] = {"__name__": "page"}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), names)
