@@ -10,8 +10,10 @@ from protoglot.prior.relatives import find_relative
 from protoglot.vocabulary import NUM_SYMBOLS, Vocabulary
 
 _LIKENESS = 0.97
-"""Share of a relative in the embedding of a new character; the rest is noise that tells relatives apart. Of 0, 0.7, 0.9 and
-0.97 the best for Russian, Greek and Arabic sentences of eld."""
+"""Share of a relative in the embedding of a new character; the rest is noise that tells relatives apart.
+
+Of 0, 0.7, 0.9 and 0.97 the best for Russian, Greek and Arabic sentences of eld.
+"""
 
 
 @torch.no_grad()
