@@ -150,6 +150,15 @@ def test_export(protoglot, model_path, tmp_path):
         assert protoglot("export", path, "--format", "arpa-ngram", "--out", out)[0] == 0
         assert out.read_text(encoding="utf-8").startswith("\\data\\\n")
     assert (tmp_path / "ngram.arpa").read_bytes() == (tmp_path / "wol.model.arpa").read_bytes()
+    status, output, _ = protoglot(
+        "export", path, "--format", "arpa-ngram", "--out", tmp_path / "short.arpa", "--order", 1
+    )
+    assert status == 0
+    assert "order 1; n-grams of" in output
+    assert "2-grams" not in (tmp_path / "short.arpa").read_text(encoding="utf-8")
+    status, _, error = protoglot("export", path, "--format", "json", "--out", tmp_path / "x", "--order", 2)
+    assert status == 2
+    assert "--order 2: for --format arpa-ngram; found json" in error
     out = tmp_path / "facts.json"
     assert protoglot("export", model_path, "--format", "json", "--out", out)[0] == 0
     assert json.loads(out.read_text(encoding="utf-8"))["facts"]["language"] == "wol"

@@ -63,6 +63,21 @@ def test_every_probability_is_that_of_the_model(smoothing, training, text, order
     check(NGram.train(training, Vocabulary.of(["ab c"]), order=order, smoothing=smoothing), text)
 
 
+@pytest.mark.parametrize("smoothing", Smoothing)
+def test_without_the_longest_ngrams_it_is_the_model_of_the_order_below(smoothing):
+    ngram = NGram.train(["abc ab", "cab ba", "b c"], Vocabulary.of(["ab c"]), order=4, smoothing=smoothing)
+    [(by_order, _)] = ngram.by_order(["ab ca!"])
+    tokens = ["", "</s>", "<unk>", *map(token_of, ngram.vocabulary.characters)]
+    history = ["<s>", *map(token_of, "ab ca"), "<unk>"]
+    for order in (1, 2, 3):
+        arpa = Arpa("".join(arpa_lines(ngram, max_order=order)))
+        assert arpa.order == order
+        for position, wanted in enumerate(by_order[:, order - 1]):
+            before = tuple(history[: position + 1][-(order - 1) :]) if order > 1 else ()
+            found = [10 ** arpa.log10(tokens[id_], before) for id_ in range(END, len(tokens))]
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)
+
+
 def test_a_begin_is_never_predicted_and_an_end_never_read():
     lines = "".join(arpa_lines(NGram.train(["ab", "b"], Vocabulary.of(["ab"]), order=3)))
     assert "-99.000000000\t<s>\t" in lines

@@ -17,7 +17,12 @@ FORMATS = ("arpa-ngram", "onnx", "json")
 @click.option(
     "--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write."
 )
-def export(model_path: Path, form: str, out: Path) -> None:
+@click.option(
+    "--order",
+    type=click.IntRange(1),
+    help="Highest order of n-grams to write; most builds of KenLM read no more than 6 [default: 6].",
+)
+def export(model_path: Path, form: str, out: Path, order: int | None) -> None:
     """Write a model for other programs.
 
     MODEL is a directory that `protoglot adapt` wrote. The formats:
@@ -37,18 +42,25 @@ def export(model_path: Path, form: str, out: Path) -> None:
       protoglot export mine.txt.model --format arpa-ngram --out mine.arpa
       protoglot export mine.txt.model --format onnx --out mine.onnx
     """
-    {"arpa-ngram": _export_arpa, "onnx": _export_onnx, "json": _export_json}[form](model_path, out)
+    if form == "arpa-ngram":
+        _export_arpa(model_path, out, order)
+    elif order is not None:
+        raise click.UsageError(f"--order {order}: for --format arpa-ngram; found {form}")
+    else:
+        {"onnx": _export_onnx, "json": _export_json}[form](model_path, out)
 
 
-def _export_arpa(model_path: Path, out: Path) -> None:
-    from protoglot.exporting.arpa import arpa_lines
+def _export_arpa(model_path: Path, out: Path, order: int | None) -> None:
+    from protoglot.exporting.arpa import KENLM_ORDER, arpa_lines
     from protoglot.storage import file_written_whole
 
     ngram = _load_ngram(model_path)
+    written = min(ngram.order, order or KENLM_ORDER)
     with file_written_whole(out) as stream:
-        for line in arpa_lines(ngram):
+        for line in arpa_lines(ngram, max_order=written):
             stream.write(line.encode("utf-8"))
-    click.echo(f"{out}: {ngram.smoothing} n-gram of order {ngram.order}")
+    left_out = f"; n-grams of {ngram.order} left out (--order)" if written < ngram.order else ""
+    click.echo(f"{out}: {ngram.smoothing} n-gram of order {written}{left_out}")
 
 
 def _load_ngram(path: Path) -> "NGram":

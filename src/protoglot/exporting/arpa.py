@@ -21,6 +21,8 @@ from protoglot.vocabulary import END, Vocabulary
 
 BEGIN_TOKEN, END_TOKEN, OTHER_TOKEN = "<s>", "</s>", "<unk>"
 _NEVER = -99.0  # what the format writes for the logarithm of zero
+KENLM_ORDER = 6
+"""The highest order that KenLM reads unless it was compiled for more."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -35,9 +37,14 @@ def token_of(character: str) -> str:
     return f"<U+{ord(character):04X}>" if character.isspace() or not character.isprintable() else character
 
 
-def arpa_lines(ngram: NGram) -> Iterator[str]:
-    """The file, line by line."""
-    levels = _back_off_form(ngram)
+def arpa_lines(ngram: NGram, *, max_order: int | None = None) -> Iterator[str]:
+    """The file, line by line.
+
+    Args:
+        ngram: the model.
+        max_order: leave longer n-grams out; what is left is the model that the longer ones are interpolated with.
+    """
+    levels = _back_off_form(ngram)[:max_order]
     tokens = _tokens(ngram.vocabulary)
     yield "\\data\\\n"
     yield f"ngram 1={len(tokens)}\n"
