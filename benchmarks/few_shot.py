@@ -223,12 +223,14 @@ def compare_epochs(arguments: argparse.Namespace) -> None:
         features = prior.mean.features_of(code)
         for number in (10, 30, 100):
             sentences = few_shot_sample(split.train, number, language=code, seed=0)
-            for method in (Method.NINF, Method.FITU, Method.UNIV):
+            for name, strength in _COMPARED:
+                method = Method(name)
                 for epochs in (6, 24):
-                    if (code, number, str(method), epochs) in done:
+                    if (code, number, name, strength, epochs) in done:
                         continue
                     settings = replace(
                         prior.settings_for(method),
+                        strength=strength,
                         dropout=0.0,
                         num_epochs=epochs,
                         learning_rate=2e-3,
@@ -241,18 +243,21 @@ def compare_epochs(arguments: argparse.Namespace) -> None:
                     row = {
                         "language": code,
                         "sentences": number,
-                        "method": str(method),
+                        "method": name,
                         "epochs": epochs,
-                        "strength": settings.strength,
+                        "strength": strength,
                         "nats": score.nats,
                         "characters": score.num_characters,
                     }
                     with EPOCHS.open("a", encoding="ascii") as file:
                         file.write(json.dumps(row) + "\n")
-                    print(code, number, method, epochs, f"{score.bits_per_character:.3f}", flush=True)
+                    print(code, number, name, strength, epochs, f"{score.bits_per_character:.3f}", flush=True)
 
 
-_EPOCH_KEYS = ("language", "sentences", "method", "epochs")
+_COMPARED = (("ninf", 1e-5), ("fitu", 0.0), ("univ", 1e-3), ("univ", 1e-2))
+"""Methods with their strengths."""
+
+_EPOCH_KEYS = ("language", "sentences", "method", "strength", "epochs")
 
 
 def read_epochs() -> list[Row]:
@@ -271,16 +276,18 @@ def make_epochs_table(rows: list[Row]) -> str:
         "|---:|---|" + "---:|" * len(epochs),
     ]
     for number in sorted({row["sentences"] for row in rows}):
-        for method in ("ninf", "fitu", "univ"):
+        for method, strength in _COMPARED:
             cells = []
             for epoch in epochs:
                 chosen = [
                     row["nats"] / row["characters"] / LOG_2
                     for row in rows
-                    if (row["sentences"], row["method"], row["epochs"]) == (number, method, epoch)
+                    if (row["sentences"], row["method"], row["strength"], row["epochs"])
+                    == (number, method, strength, epoch)
                 ]
                 cells.append(f"{statistics.fmean(chosen):.3f}" if chosen else "–")
-            lines.append(f"| {number} | {NAMES[method]} | " + " | ".join(cells) + " |")
+            name = f"{NAMES[method]}, strength {strength:g}" if method == "univ" else NAMES[method]
+            lines.append(f"| {number} | {name} | " + " | ".join(cells) + " |")
     return "\n".join([*lines, ""])
 
 

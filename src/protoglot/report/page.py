@@ -126,16 +126,16 @@ def _lead(study: Study, contents: Contents) -> str:
     partitions = len(set(study.partitions.values()))
     return (
         f"Languages: {len(study.languages)}; partitions: {partitions}; scores: {len(study.rows.scores):,}; "
-        f"failures: {len(study.rows.failures)}. Of the paper's {sum(counts.values())} claims "
-        + ", ".join(f"{number} {_VERDICT_VERBS[verdict]}" for verdict, number in counts.items())
+        f"failures: {len(study.rows.failures)}. The paper's {sum(counts.values())} claims: "
+        + ", ".join(f"{_VERDICT_WORDS[verdict]} {number}" for verdict, number in counts.items())
         + "."
     )
 
 
-_VERDICT_VERBS = {
-    Verdict.HOLDS: "hold",
-    Verdict.FAILS: "do not hold",
-    Verdict.UNDECIDED: "cannot be tested on these rows",
+_VERDICT_WORDS = {
+    Verdict.HOLDS: "held",
+    Verdict.FAILS: "not held",
+    Verdict.UNDECIDED: "not to be tested on these rows",
 }
 
 

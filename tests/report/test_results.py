@@ -1,0 +1,38 @@
+"""What the repository shows as results comes from the rows that are kept in it."""
+
+from pathlib import Path
+
+import pytest
+
+from protoglot.report.averages import is_current
+from protoglot.report.rows import read_rows
+from protoglot.report.write import PAGE, TABLES, write_report
+
+ROOT = Path(__file__).parent.parent.parent
+KEPT = ROOT / "results" / "bible77-compact"
+ROWS = KEPT / "rows.jsonl.gz"
+
+
+def test_the_averages_in_the_readme_are_those_of_the_rows():
+    assert is_current(ROOT / "README.md", ROWS)
+
+
+def test_the_rows_say_how_they_were_made():
+    rows = read_rows(ROWS)
+    assert rows.scores
+    for environment in rows.environments:
+        assert environment.config
+        assert environment.versions
+    assert all(row.seconds > 0 for row in rows.scores)
+    assert all(row.characters > 0 for row in rows.scores)
+
+
+@pytest.mark.parametrize("table", ["averages", "claims", "zero-shot", "few-shot", "joint"])
+def test_the_kept_report_is_made_of_the_kept_rows(table, tmp_path_factory):
+    out = tmp_path_factory.mktemp("report")
+    write_report(ROWS, out)
+    for form in ("md", "csv", "tex"):
+        name = f"{table}.{form}"
+        kept = KEPT / "report" / TABLES / name
+        assert kept.read_text(encoding="utf-8") == (out / TABLES / name).read_text(encoding="utf-8")
+    assert (KEPT / "report" / PAGE).stat().st_size > 100_000
