@@ -26,6 +26,13 @@ def test_the_tables_are_made_from_the_kept_rows(few_shot):
     assert few_shot.TABLE.name in (ROOT / "docs" / "adaptation.md").read_text(encoding="utf-8")
 
 
+def test_the_table_of_epochs_is_made_from_the_kept_rows(few_shot):
+    rows = few_shot.read_epochs()
+    assert rows, "no rows are kept"
+    assert few_shot.EPOCHS_TABLE.read_text(encoding="utf-8") == few_shot.make_epochs_table(rows)
+    assert few_shot.EPOCHS_TABLE.name in (ROOT / "docs" / "adaptation.md").read_text(encoding="utf-8")
+
+
 def test_every_model_of_a_language_is_scored_on_the_same_characters(few_shot):
     characters = {}
     for row in few_shot.read_rows():
