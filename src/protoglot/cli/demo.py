@@ -37,8 +37,8 @@ def demo(
 
     Adapts the installed prior to sentences of each language, and scores other sentences of the same source: by the
     model, by its network alone, by a network that was fine-tuned without a prior, and by an n-gram of the same hundred
-    sentences. Then shows how surprising the words of one sentence are, and a sentence that the model made up. (`protoglot
-    adapt` also holds sentences out, to see how far the model is to be trusted; there is no time for it here.)
+    sentences. Then shows how surprising the words of one sentence are, and a sentence that the model made up.
+    (`protoglot adapt` also holds sentences out, to see how far the model is to be trusted; here is no time for it.)
 
     \b
     Examples:
