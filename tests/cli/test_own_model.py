@@ -154,7 +154,7 @@ def test_export(protoglot, model_path, tmp_path):
         "export", path, "--format", "arpa-ngram", "--out", tmp_path / "short.arpa", "--order", 1
     )
     assert status == 0
-    assert "order 1; n-grams of" in output
+    assert "order 1; longer n-grams, up to" in output
     assert "2-grams" not in (tmp_path / "short.arpa").read_text(encoding="utf-8")
     status, _, error = protoglot("export", path, "--format", "json", "--out", tmp_path / "x", "--order", 2)
     assert status == 2

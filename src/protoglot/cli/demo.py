@@ -36,8 +36,8 @@ def demo(
     """Learn five languages from a hundred sentences each, and show what came of it.
 
     Adapts the installed prior to sentences of each language, and scores other sentences of the same source: by the
-    model, by its network alone, by a network that was fine-tuned without a prior, and by an n-gram of the same hundred
-    sentences. Then shows how surprising the words of one sentence are, and a sentence that the model made up.
+    model, by its network alone, by a network that nothing held near the prior (fine-tuning), and by an n-gram of the
+    same sentences. Then shows how surprising the words of one sentence are, and a sentence that the model made up.
     (`protoglot adapt` also holds sentences out, to see how far the model is to be trusted; here is no time for it.)
 
     \b
@@ -93,7 +93,7 @@ def demo(
 def _learn(
     prior: "UniversalPrior", sentences: "object", language: str, number: int
 ) -> "tuple[AdaptedModel, AdaptedModel, tuple[str, ...], float]":
-    """The model, a network that was fine-tuned alone, the text to score, and the seconds that the model took."""
+    """The model, a network that was fine-tuned, the text to score, and the seconds that the model took."""
     from protoglot.adaptation import learn_language
     from protoglot.errors import TypologyError
     from protoglot.prior.features import features_for

@@ -59,7 +59,7 @@ def _export_arpa(model_path: Path, out: Path, order: int | None) -> None:
     with file_written_whole(out) as stream:
         for line in arpa_lines(ngram, max_order=written):
             stream.write(line.encode("utf-8"))
-    left_out = f"; n-grams of {ngram.order} left out (--order)" if written < ngram.order else ""
+    left_out = f"; longer n-grams, up to {ngram.order}, left out (--order)" if written < ngram.order else ""
     click.echo(f"{out}: {ngram.smoothing} n-gram of order {written}{left_out}")
 
 
