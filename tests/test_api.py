@@ -2,6 +2,7 @@ import pytest
 
 import protoglot
 from protoglot.api import Model, Prior, sentences_of
+from protoglot.checking import check, check_folds
 from protoglot.errors import TextError
 from test_language_learning import SENTENCES, UNSEEN, tuned_prior
 
@@ -40,6 +41,14 @@ def test_a_model_writes_and_completes(model):
 def test_a_model_is_the_same_after_saving(model, tmp_path):
     model.save(tmp_path / "m")
     assert protoglot.load_model(str(tmp_path / "m")).score(UNSEEN) == model.score(UNSEEN)
+
+
+def test_a_checked_model_has_the_trust_that_held_out_sentences_ask_for(prior):
+    folds = check_folds(SENTENCES)
+    wanted = check(lambda chosen: prior.adapt(chosen, language="wol").adapted, folds).trust
+    assert wanted < 1
+    assert prior.adapt(SENTENCES, language="wol", check=True).adapted.trust == wanted
+    assert prior.adapt(SENTENCES, language="wol").adapted.trust == 1
 
 
 def test_methods_and_seeds_are_the_users_choice(prior):

@@ -48,6 +48,7 @@ def test_tuning_and_adapting_from_end_to_end(tmp_path, protoglot, mine):
     assert model.mixer is not None
     assert {"ω", "ψ"} <= set(model.vocabulary.characters)
     assert model.provenance["text"] == "mine.txt"
+    assert 0 <= model.trust < 1  # what the sentences held out asked for
     # A second time it must not be overwritten, and trials are not run again.
     status, _, messages = protoglot("adapt", mine, "--prior", prior, "--threads", 1)
     assert (status, "exists already" in messages) == (2, True)
