@@ -29,7 +29,7 @@ def mine(tmp_path):
     return file
 
 
-def test_tuning_and_adapting_from_end_to_end(tmp_path, protoglot, mine):
+def test_tuning_and_adapting_from_end_to_end(tmp_path, protoglot, mine, monkeypatch):
     prior = prior_on_disk(tmp_path)
     tune = ("tune", prior, "--methods", "fitu,univ", "--trials", 2, "--sentences", 5, "--threads", 1)
     status, output, messages = protoglot(*tune)
@@ -38,8 +38,10 @@ def test_tuning_and_adapting_from_end_to_end(tmp_path, protoglot, mine):
     assert "n-gram: order" in messages
     tuned = UniversalPrior.load(prior).tuned
     assert set(tuned.methods) == {Method.FITU, Method.UNIV}
+    monkeypatch.setattr("protoglot.checking.fit_trust", lambda mixtures, ngrams: 0.25)
     status, output, messages = protoglot("adapt", mine, "--prior", prior, "--threads", 1)
     assert status == 0, messages
+    assert "75% of the model is the n-gram alone" in output
     assert "26 sentences" in output
     assert "new to the prior" in output
     assert "n-gram of the same text" in output
@@ -48,7 +50,7 @@ def test_tuning_and_adapting_from_end_to_end(tmp_path, protoglot, mine):
     assert model.mixer is not None
     assert {"ω", "ψ"} <= set(model.vocabulary.characters)
     assert model.provenance["text"] == "mine.txt"
-    assert 0 <= model.trust < 1  # what the sentences held out asked for
+    assert model.trust == 0.25
     # A second time it must not be overwritten, and trials are not run again.
     status, _, messages = protoglot("adapt", mine, "--prior", prior, "--threads", 1)
     assert (status, "exists already" in messages) == (2, True)
