@@ -62,6 +62,27 @@ def test_partitions_of_another_corpus():
     assert len(fold.held_out) in (7, 8)
 
 
+SEVERAL_TEXTS = {f"q{n:02}{text}": f"q{n:02}" for n in range(12) for text in ("", "-old", "-tok")[: 1 + n % 3]}
+
+
+@pytest.mark.parametrize("hold_out", ["q02", "q02-old,q05", "partition:1/3", "partition:3/5", "none"])
+def test_all_texts_of_a_language_have_one_role(hold_out):
+    fold = fold_for(SEVERAL_TEXTS, hold_out, num_validation=3, seed=1, iso639_3=SEVERAL_TEXTS)
+    roles = (fold.held_out, fold.validation, fold.training)
+    assert sorted(code for codes in roles for code in codes) == sorted(SEVERAL_TEXTS)
+    languages = [{SEVERAL_TEXTS[code] for code in codes} for codes in roles]
+    assert sum(map(len, languages)) == len(set.union(*languages)) == 12
+    assert len(languages[1]) == 3
+    if hold_out.startswith("q"):
+        assert languages[0] == {code[:3] for code in hold_out.split(",")}
+
+
+@pytest.mark.parametrize("hold_out", ["eus,fra", "partition:2", "partition:2/4", "none"])
+def test_saying_which_language_each_code_is_changes_nothing_where_each_has_one_text(hold_out):
+    others = {code: f"iso-{code}" for code in SEVENTY_SEVEN}
+    assert fold_for(SEVENTY_SEVEN, hold_out, iso639_3=others) == fold_for(SEVENTY_SEVEN, hold_out)
+
+
 @pytest.mark.parametrize(
     ("languages", "hold_out", "message"),
     [

@@ -101,18 +101,20 @@ def babble_corpus(num_sentences: int = 30, *, seed: int = 0) -> TextCorpus:
     )
 
 
-def tiny_trained(conditioning: str = "bare", *, seed: int = 0, **changes) -> TrainedModel:
+def tiny_trained(
+    conditioning: str = "bare", *, num_features: int = NUM_FEATURES, seed: int = 0, **changes
+) -> TrainedModel:
     """A model with everything that belongs to it, weights in float32 as on disk."""
     corpus = babble_corpus()
     vocabulary = Vocabulary.of(sentence for text in corpus.texts.values() for sentence in text)
     model = LanguageModel(
         tiny_config(conditioning, **changes),
         vocabulary_size=len(vocabulary),
-        num_features=0 if conditioning == "bare" else NUM_FEATURES,
+        num_features=0 if conditioning == "bare" else num_features,
         seed=seed,
     )
     generator = np.random.default_rng(seed)
-    features = {code: generator.random(NUM_FEATURES, dtype=np.float32) for code in corpus.texts}
+    features = {code: generator.random(num_features, dtype=np.float32) for code in corpus.texts}
     return TrainedModel(
         model=model,
         vocabulary=vocabulary,

@@ -95,7 +95,7 @@ class Prior:
 
         Args:
             text: its sentences.
-            language: code or name; typology is then looked up. ``None`` if unknown.
+            language: code or name, whose typology is then looked up, or a .csv file of it; ``None`` if unknown.
             method: how; by default what won when the prior was tuned.
             mixture: mix the network with an n-gram of the same sentences.
             check: learn twice, first without some of the sentences, to see how far the mixture is to be trusted.
@@ -105,15 +105,15 @@ class Prior:
         prior = self.universal
         best = prior.tuned.best if prior.tuned is not None else Method.FITU
         config = replace(prior.settings_for(Method(method) if method is not None else best), seed=seed)
-        features = features_for(prior, language).vector
+        features = features_for(prior, language)
         sentences = sentences_of(text)
 
         def learn(chosen: Sequence[str]) -> AdaptedModel:
             return learn_language(
                 prior,
                 chosen,
-                language=language or "",
-                features=features,
+                language=features.language,
+                features=features.vector,
                 config=config,
                 mixing=Mixing.LOG_LINEAR if mixture else None,
                 on_epoch=on_epoch,

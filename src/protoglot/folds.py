@@ -54,8 +54,16 @@ def make_fold(
     *,
     num_validation: int = NUM_VALIDATION,
     seed: int = 0,
+    iso639_3: Mapping[str, str] | None = None,
 ) -> Fold:
     """Hold one partition out; draw validation languages from the others by seed; train on the rest.
+
+    Args:
+        partitions: languages by the name of their partition.
+        name: of the one to hold out.
+        num_validation: languages to draw.
+        seed: decides which.
+        iso639_3: of each code, where a language may have several texts: all of them get the same role.
 
     Raises:
         SplitError: for an unknown partition, a language in two of them, or too few languages.
@@ -68,12 +76,15 @@ def make_fold(
         raise SplitError(f"partitions: {', '.join(twice)} in two of them; wanted each language in one")
     held_out = set(partitions[name])
     others = set(everything) - held_out
-    if not 0 <= num_validation < len(others):
+    texts = _texts_of_languages(others, iso639_3)
+    if not 0 <= num_validation < len(texts):
         raise SplitError(
-            f"partition {name}: {num_validation} validation languages of the {len(others)} not held out; "
-            f"wanted 0 to {len(others) - 1}"
+            f"partition {name}: {num_validation} validation languages of the {len(texts)} not held out; "
+            f"wanted 0 to {len(texts) - 1}"
         )
-    validation = set(shuffled(others, "validation", name, seed)[:num_validation])
+    validation = {
+        code for first in shuffled(texts, "validation", name, seed)[:num_validation] for code in texts[first]
+    }
     return Fold(
         name=name,
         held_out=tuple(sorted(held_out)),
@@ -83,9 +94,17 @@ def make_fold(
 
 
 def fold_for(
-    languages: Collection[str], hold_out: str, *, num_validation: int = NUM_VALIDATION, seed: int = 0
+    languages: Collection[str],
+    hold_out: str,
+    *,
+    num_validation: int = NUM_VALIDATION,
+    seed: int = 0,
+    iso639_3: Mapping[str, str] | None = None,
 ) -> Fold:
     """The fold that the user asked for.
+
+    Where a corpus has several texts of a language (two translations, or one text tokenised), they are held out
+    together, watched together or learned from together: what was read in one is not unseen in another.
 
     Args:
         languages: all languages of the corpus.
@@ -93,17 +112,18 @@ def fold_for(
             (the second of four made by seed), ``none``, or codes joined by commas.
         num_validation: languages watched during training.
         seed: chooses partitions and validation languages.
+        iso639_3: which language each code is; by default each is one of its own.
     """
     known = set(languages)
+    texts = _texts_of_languages(known, iso639_3)
     if match := re.fullmatch(r"partition:(\w+)(?:/(\d+))?", hold_out):
         name, number = match.groups()
         if number:
-            return make_fold(
-                partition_languages(known, int(number), seed=seed),
-                name,
-                num_validation=num_validation,
-                seed=seed,
-            )
+            dealt = partition_languages(texts, int(number), seed=seed)
+            partitions = {
+                key: [code for first in firsts for code in texts[first]] for key, firsts in dealt.items()
+            }
+            return make_fold(partitions, name, num_validation=num_validation, seed=seed, iso639_3=iso639_3)
         foreign = sorted(known - {code for codes in paper_partitions().values() for code in codes})
         if foreign:
             raise SplitError(
@@ -111,7 +131,7 @@ def fold_for(
                 f"the paper's 77 languages; wanted partition:{name}/4 (made by seed), or codes joined by commas"
             )
         present = {key: [code for code in codes if code in known] for key, codes in paper_partitions().items()}
-        return make_fold(present, name, num_validation=num_validation, seed=seed)
+        return make_fold(present, name, num_validation=num_validation, seed=seed, iso639_3=iso639_3)
     held_out = [] if hold_out == "none" else [code.strip() for code in hold_out.split(",")]
     missing = sorted(set(held_out) - known)
     if missing:
@@ -119,8 +139,17 @@ def fold_for(
             f"hold-out {hold_out!r}: no language {', '.join(missing)} in the corpus; wanted codes joined by "
             "commas, partition:N, partition:N/M or none"
         )
-    partitions = {"held out": held_out, "others": sorted(known - set(held_out))}
-    return make_fold(partitions, "held out", num_validation=num_validation, seed=seed)
+    whole = {code for codes in texts.values() if not set(codes).isdisjoint(held_out) for code in codes}
+    partitions = {"held out": sorted(whole), "others": sorted(known - whole)}
+    return make_fold(partitions, "held out", num_validation=num_validation, seed=seed, iso639_3=iso639_3)
+
+
+def _texts_of_languages(codes: Collection[str], iso639_3: Mapping[str, str] | None) -> dict[str, tuple[str, ...]]:
+    """Codes of the texts of each language, under the first of them."""
+    languages: dict[str, list[str]] = {}
+    for code in sorted(codes):
+        languages.setdefault(iso639_3.get(code, code) if iso639_3 else code, []).append(code)
+    return {texts[0]: tuple(texts) for texts in languages.values()}
 
 
 class FoldText:

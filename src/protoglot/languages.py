@@ -162,6 +162,16 @@ def described_name(code: str) -> str | None:
     return language_name(code)
 
 
+def titled(code: str) -> str:
+    """Name and code of a language, or the code alone where it has no name.
+
+    >>> titled("eus")
+    'Basque (eus)'
+    """
+    name = described_name(code)
+    return f"{name} ({code})" if name else code
+
+
 def readings(text: str, known: Collection[str]) -> list[str]:
     """Codes, among those known, of the languages that a text can mean: a code of two or three letters, or a name.
 

@@ -11,6 +11,7 @@ import importlib.resources
 import io
 import json
 import math
+import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -351,6 +352,11 @@ def _columns(names: list[str]) -> list[int]:
     """Positions of the 245 features among those of a file."""
     positions = {name: position for position, name in enumerate(names)}
     return [positions[feature] for feature in feature_names()]
+
+
+def is_profile_path(text: str) -> bool:
+    """Whether a text names a file: by its form, lest a file called ``eus`` hide Basque."""
+    return text.lower().endswith(".csv") or "/" in text or os.sep in text
 
 
 def read_profile(path: Path, typology: Typology, *, filled_from: Iterable[str] | None = None) -> Profile:

@@ -68,7 +68,7 @@ def test_an_untuned_prior_adapts_too(tmp_path, protoglot, mine):
     status, output, _ = protoglot(
         "adapt", mine, "--prior", prior, "--language", "wol", *options[:-1], tmp_path / "n", "--threads", 1
     )
-    assert (status, "typology of wol" in output) == (0, True)
+    assert (status, "typology of Wolof (wol)" in output) == (0, True)
 
 
 def test_one_sentence_and_few_sentences(tmp_path, protoglot):

@@ -28,7 +28,11 @@ METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
     type=click.Path(path_type=Path),
     help="Directory of a prior [default: the installed one].",
 )
-@click.option("--language", metavar="CODE", help="Language of the text [default: unknown].")
+@click.option(
+    "--language",
+    metavar="CODE|FILE.csv",
+    help="Language of the text, or a file of its features (see protoglot typology show) [default: unknown].",
+)
 @click.option("--method", type=click.Choice(METHODS), help="How to learn [default: what won when tuned].")
 @click.option("--strength", type=click.FloatRange(0), help="Of the prior; 1 is plain Bayesian updating.")
 @click.option("--epochs", type=click.IntRange(0), help="Times that a hundred sentences are read.")
@@ -94,7 +98,7 @@ def adapt(
     click.echo(f"{features.source}; method {settings.method}")
 
     def learn(chosen: "Sequence[str]", label: str) -> "AdaptedModel":
-        return _learn(prior, chosen, settings, features.vector, language or "", mixture, label)
+        return _learn(prior, chosen, settings, features.vector, features.language, mixture, label)
 
     trust = _report_check(sentences, learn, seed) if check else 1.0
     start = time.monotonic()

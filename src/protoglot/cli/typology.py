@@ -1,6 +1,5 @@
 """``protoglot typology``: look at languages as URIEL, or the user, describes them."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,7 +44,8 @@ def typology() -> None:
 def show(language: str, level: str | None, only: str | None, form: str) -> None:
     """Show the features of a language.
 
-    The output of --format csv can be edited and given to any command in place of a language.
+    The output of --format csv can be edited and given, in place of a language, to the commands of typology and to
+    protoglot adapt.
 
     \b
     Examples:
@@ -160,10 +160,10 @@ def compare(first: str, second: str, level: str | None, form: str) -> None:
 
 def _read_language(text: str) -> "Profile":
     """The profile of a language, or of a file."""
-    from protoglot.typology import Typology, read_profile
+    from protoglot.typology import Typology, is_profile_path, read_profile
 
     uriel = Typology.installed()
-    if _is_path(text):
+    if is_profile_path(text):
         return read_profile(Path(text).expanduser(), uriel)
     return uriel.profile(_resolve(text, uriel))
 
@@ -176,16 +176,12 @@ def _resolve(text: str, uriel: "Typology") -> str:
     return code
 
 
-def _is_path(text: str) -> bool:
-    """Whether a text names a file: by its form, lest a file called ``eus`` hide Basque."""
-    return text.lower().endswith(".csv") or "/" in text or os.sep in text
-
-
 def _read_among(text: str, uriel: "Typology") -> list[str]:
     """Codes listed by the user, or those of a corpus that URIEL has."""
     from protoglot.corpus.opening import INSTALLED, open_corpus
+    from protoglot.typology import is_profile_path
 
-    is_corpus = text in INSTALLED or ":" in text or _is_path(text) or Path(text).is_dir()
+    is_corpus = text in INSTALLED or ":" in text or is_profile_path(text) or Path(text).is_dir()
     if not is_corpus:
         return [_resolve(part, uriel) for part in text.split(",") if part.strip()]
     codes = sorted({record.iso639_3 for record in open_corpus(text).languages()})
@@ -197,12 +193,10 @@ def _read_among(text: str, uriel: "Typology") -> list[str]:
 
 def _title(label: str) -> str:
     """Name and code of a language, or the path of a file."""
-    from protoglot.languages import described_name
+    from protoglot.languages import titled
+    from protoglot.typology import is_profile_path
 
-    if _is_path(label):
-        return label
-    name = described_name(label)
-    return f"{name} ({label})" if name else label
+    return label if is_profile_path(label) else titled(label)
 
 
 def _as_record(profile: "Profile") -> dict[str, Any]:

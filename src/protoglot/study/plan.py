@@ -355,6 +355,7 @@ class _Planner:
             self._hold_out(number),
             num_validation=self._config.training.num_validation,
             seed=seed,
+            iso639_3={code: record.iso639_3 for code, record in self._records.items()},
         )
 
 

@@ -126,7 +126,13 @@ def train(
     lock = lock_run(run)
     try:
         _check_directory(run, plan, resume=resume)
-        fold = fold_for(plan.languages, plan.hold_out, num_validation=plan.num_validation, seed=plan.seed)
+        fold = fold_for(
+            plan.languages,
+            plan.hold_out,
+            num_validation=plan.num_validation,
+            seed=plan.seed,
+            iso639_3={record.code: record.iso639_3 for record in corpus.languages()},
+        )
         data = read_training_data(
             corpus,
             fold,
