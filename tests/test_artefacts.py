@@ -92,6 +92,22 @@ def test_an_empty_directory_may_be_filled(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
+def test_files_of_others_in_an_artefact_are_not_lost(artefact):
+    (artefact / "README.txt").write_text("mine")
+    with pytest.raises(StorageError, match=r"'README\.txt', which would be lost"):
+        save_artefact(artefact, kind="model", content={}, tensors={})
+    assert (artefact / "README.txt").read_text() == "mine"
+
+
+def test_a_header_of_another_program_is_not_an_artefact(tmp_path):
+    path = tmp_path / "project"
+    path.mkdir()
+    (path / "header.json").write_text('{"title": "of another program"}')
+    with pytest.raises(StorageError, match="exists already"):
+        save_artefact(path, kind="model", content={}, tensors={})
+    assert "another program" in (path / "header.json").read_text()
+
+
 def test_what_is_not_an_artefact_is_never_replaced(tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years of work")

@@ -92,7 +92,9 @@ def test_features_matter():
     assert one != other
 
 
-@pytest.mark.parametrize("wrong", [{"length": 0}, {"temperature": -1.0}, {"top_p": 0.0}, {"top_p": 1.5}])
+@pytest.mark.parametrize(
+    "wrong", [{"length": 0}, {"temperature": -1.0}, {"temperature": float("inf")}, {"top_p": 0.0}, {"top_p": 1.5}]
+)
 def test_settings_out_of_range_are_named(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         GenerationConfig(**wrong)
@@ -109,3 +111,11 @@ def test_an_adapted_model_is_sampled_by_its_own_probabilities():
     total = sum(each.probability for each in completer.characters(100))
     for each in completer.characters(4):
         assert found[each.text] / number == pytest.approx(each.probability / total, abs=0.03)
+
+
+def test_hardly_any_temperature_is_as_none(model):
+    cold = [
+        generate(model, VOCABULARY, None, GenerationConfig(start="a", temperature=temperature), seed=1)
+        for temperature in (0.0, 5e-324)
+    ]
+    assert cold[0] == cold[1]

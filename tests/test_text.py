@@ -212,3 +212,10 @@ def test_lines_are_read_as_they_are_asked_for(write):
     lines = read_lines(write(b"first\n" + b"a\n" * 1_000_000 + b"\xff"))
     assert next(lines) == (1, "first")
     lines.close()
+
+
+def test_a_pipe_is_refused_and_not_read_in_part(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(TextError, match="a pipe or device"):
+        list(read_lines(pipe))

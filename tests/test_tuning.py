@@ -6,7 +6,7 @@ import torch
 
 from protoglot.errors import ConfigError, StorageError
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
-from protoglot.prior.methods import Method
+from protoglot.prior.methods import MAX_TRIALS, Method
 from protoglot.prior.mixer import Mixing
 from protoglot.scores import Score
 from protoglot.splits import split_sentences
@@ -110,6 +110,53 @@ def test_a_damaged_file_of_trials_is_named(tmp_path):
     path.write_text("{\n{}\n")
     with pytest.raises(StorageError, match=r"trials\.jsonl:1"):
         Trials(path, "same")
+
+
+def test_a_language_without_text_to_score_is_left_out(tmp_path):
+    lines = []
+    few = {"eus": split_sentences(["abba", "baba"]), **texts()}
+    found = Tuner(make_prior(), few, QUICK, trials=Trials(None, "same"), on_trial=lines.append)
+    assert set(found.texts) == {"zul", "tur"}
+    assert lines == ["eus: fewer than ten sentences, so it is left out"]
+    assert found.run([Method.FITU]).calibration is not None
+    with pytest.raises(ConfigError, match="none of 1 validation languages"):
+        Tuner(make_prior(), {"eus": few["eus"]}, QUICK, trials=Trials(None, "same"))
+
+
+def test_trials_on_a_text_that_was_changed_do_not_count(tmp_path):
+    path = tmp_path / "trials.jsonl"
+    tuner(path).search(Method.FITU)
+    number = len(Trials(path, "same").rows)
+    tuner(path).search(Method.FITU)
+    assert len(Trials(path, "same").rows) == number
+    mended = {code: replace(split, development=("abba", *split.development)) for code, split in texts().items()}
+    Tuner(make_prior(), mended, QUICK, trials=Trials(path, "same")).search(Method.FITU)
+    assert len(Trials(path, "same").rows) == 2 * number
+
+
+def test_mixers_of_a_large_inventory_learn_from_less_text(monkeypatch):
+    lengths = []
+
+    def fit(mixer, examples):
+        lengths.append(max(len(targets) for _, targets in examples))
+
+    monkeypatch.setattr("protoglot.tuning.fit_mixer", fit)
+    tuner().run([Method.FITU])
+    monkeypatch.setattr("protoglot.tuning._MAX_MIXED_NUMBERS", 1)
+    tuner().run([Method.FITU])
+    assert lengths[0] > lengths[-1] > 0
+
+
+def test_all_methods_have_as_many_settings_as_may_be_tried():
+    config = replace(QUICK, num_trials=MAX_TRIALS)
+    found = tuner(config=config)
+    for method in Method:
+        tried = {}
+        for number, candidate in enumerate(found._candidates(method, tried)):
+            tried[candidate] = float(number)
+        assert len(tried) == MAX_TRIALS
+    with pytest.raises(ConfigError, match="wanted at most 7"):
+        replace(QUICK, num_trials=MAX_TRIALS + 1)
 
 
 def test_no_validation_language_is_an_error():

@@ -144,12 +144,38 @@ def _refuse_to_replace_others(path: Path) -> None:
     """Only artefacts make way for artefacts: nobody's other files are lost to a mistyped path."""
     if path.name in ("", ".."):
         raise StorageError(f"{str(path)!r}: has no name of its own; wanted the path of a directory")
+    if not os.path.lexists(path):
+        return
     try:
-        free = not os.path.lexists(path) or (path / HEADER).is_file() or not any(path.iterdir())
-    except OSError:  # neither a directory nor absent
-        free = False
-    if not free:
-        raise StorageError(f"{path}: exists already; wanted a new directory, or an artefact to replace")
+        found = {file.name for file in path.iterdir()}
+    except OSError as error:  # neither a directory nor absent
+        raise _not_free(path) from error
+    if not found:
+        return
+    if _looks_like_an_artefact(path):
+        try:
+            ours = {HEADER, *read_header(path)["files"]}
+        except StorageError:  # damaged: whatever has the names and endings of an artefact may go
+            ours = {name for name in found if name == HEADER or name.endswith(".safetensors")}
+        if others := sorted(found - ours):
+            raise StorageError(
+                f"{path}: holds {others[0]!r}, which would be lost; wanted an artefact and nothing else"
+            )
+        return
+    raise _not_free(path)
+
+
+def _looks_like_an_artefact(path: Path) -> bool:
+    """Whether there is a header that says so, be it damaged or of another version."""
+    file = path / HEADER
+    try:
+        return file.stat().st_size <= _MAX_HEADER_BYTES and _FORMAT.encode() in file.read_bytes()
+    except OSError:
+        return False
+
+
+def _not_free(path: Path) -> StorageError:
+    return StorageError(f"{path}: exists already; wanted a new directory, or an artefact to replace")
 
 
 def _replace_directory(new: Path, path: Path) -> None:

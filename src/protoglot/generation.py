@@ -1,5 +1,6 @@
 """Text sampled from a model."""
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,7 +34,7 @@ class GenerationConfig:
     def __post_init__(self) -> None:
         if self.length < 1:
             raise ConfigError(f"generation.length: {self.length}; wanted a whole number from 1")
-        if not self.temperature >= 0:
+        if not 0 <= self.temperature < math.inf:
             raise ConfigError(f"generation.temperature: {self.temperature}; wanted a number from 0")
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"generation.top_p: {self.top_p}; wanted a share above 0, up to 1")
@@ -148,6 +149,8 @@ def _draw(logits: Tensor, config: GenerationConfig, generator: torch.Generator) 
     logits[:, OTHER - NUM_UNPREDICTED] = -torch.inf
     if config.temperature == 0:
         return logits.argmax(dim=1) + NUM_UNPREDICTED
+    # Less the largest first: a quotient may overflow, but not to an infinity above all others.
+    logits -= logits.max(dim=1, keepdim=True).values
     probability = torch.softmax(logits / config.temperature, dim=1)
     if config.top_p < 1:
         ordered, order = probability.sort(dim=1, descending=True)

@@ -43,6 +43,31 @@ def write_atomically(path: Path, content: bytes | str) -> None:
         stream.write(data)
 
 
+def append_line(path: Path, line: str) -> None:
+    """Add a line to a file that grows; a crash may leave a part of it, which its readers drop.
+
+    Raises:
+        StorageError: if it cannot be written.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(f"{line}\n")
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory, and those above it, where they are missing.
+
+    Raises:
+        StorageError: if it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be made ({error.strerror or error})") from error
+
+
 @contextlib.contextmanager
 def file_written_whole(path: Path) -> Iterator[BinaryIO]:
     """Give a file to fill; it appears under its name, in place of an old one, only if the block ends without an error.

@@ -62,9 +62,12 @@ def read_lines(path: Path, *, max_characters: int = MAX_SENTENCE_CHARACTERS) -> 
         max_characters: longest line accepted.
 
     Raises:
-        TextError: for a file that cannot be opened, is not Unicode, looks binary, or has a longer line.
+        TextError: for a file that cannot be opened, is a pipe (it is read twice), is not Unicode, looks binary, or
+            has a longer line.
     """
     try:
+        if not (path.is_file() or path.is_dir() or not path.exists()):
+            raise TextError(f"{path}: a pipe or device, which cannot be read twice; wanted a text file")
         with path.open("rb") as stream:
             head = stream.read(_SNIFFED_BYTES)
     except OSError as error:

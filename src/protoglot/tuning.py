@@ -6,6 +6,7 @@ kept. Trials use a few of the validation languages; the best of each method then
 method that wins, the mixers and the calibration are learned.
 """
 
+import hashlib
 import json
 import math
 import time
@@ -22,12 +23,12 @@ from protoglot.errors import ConfigError, StorageError
 from protoglot.mixture import network_logits, predict_side_by_side
 from protoglot.ngram import NGram, NGramConfig, Smoothing
 from protoglot.prior.calibration import Calibration, fit_calibration
-from protoglot.prior.methods import AdaptationConfig, Method
+from protoglot.prior.methods import MAX_TRIALS, AdaptationConfig, Method
 from protoglot.prior.mixer import Mixer, Mixing, Predictions, fit_mixer
 from protoglot.prior.universal import Tuned, UniversalPrior
 from protoglot.scores import Score, mean_bits_per_character
 from protoglot.splits import Split, few_shot_sample
-from protoglot.storage import write_atomically
+from protoglot.storage import append_line, write_atomically
 
 _ORDERS = range(2, 9)
 
@@ -55,11 +56,15 @@ _STRENGTHS: Mapping[Method, tuple[float, ...]] = {
 }
 
 
+_MAX_MIXED_NUMBERS = 300_000_000
+"""Log-probabilities that the mixers learn from, in all: a gigabyte. Large inventories get by with less text."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningConfig:
     """How long and on what to search."""
 
-    num_trials: int = 7
+    num_trials: int = MAX_TRIALS
     """Settings tried for each method."""
 
     num_trial_languages: int = 2
@@ -93,6 +98,8 @@ class TuningConfig:
         ):
             if getattr(self, name) < 1:
                 raise ConfigError(f"tuning.{name}: {getattr(self, name)}; wanted a whole number from 1")
+        if self.num_trials > MAX_TRIALS:
+            raise ConfigError(f"tuning.num_trials: {self.num_trials}; wanted at most {MAX_TRIALS}")
 
 
 class Trials:
@@ -129,8 +136,7 @@ class Trials:
         }
         self.rows.append(row)
         if self._path is not None:
-            with self._path.open("a", encoding="ascii") as file:
-                file.write(json.dumps(row) + "\n")
+            append_line(self._path, json.dumps(row))
 
 
 class Tuner:
@@ -155,24 +161,33 @@ class Tuner:
         starts: Mapping[Method, AdaptationConfig] | None = None,
         on_trial: Callable[[str], None] = lambda line: None,
     ) -> None:
-        if not texts:
-            raise ConfigError("tuning: no validation language with text; wanted at least one")
-        self.prior, self.texts, self.config, self.trials = prior, texts, config, trials
+        usable = {code: split for code, split in texts.items() if split.train and split.development}
+        for code in sorted(set(texts) - set(usable)):
+            on_trial(f"{code}: fewer than ten sentences, so it is left out")
+        if not usable:
+            raise ConfigError(
+                f"tuning: none of {len(texts)} validation languages has text to learn from and to score; "
+                "wanted one with ten sentences or more"
+            )
+        self.prior, self.config, self.trials = prior, config, trials
+        self.texts: Mapping[str, Split] = usable
         self._starts = {**START, **(starts or {})}
         self._on_trial = on_trial
-        self._languages = sorted(texts)
+        self._languages = sorted(usable)
         self._samples = {
             code: few_shot_sample(
-                texts[code].train,
-                min(config.num_sentences, len(texts[code].train)),
+                usable[code].train,
+                min(config.num_sentences, len(usable[code].train)),
                 language=code,
                 seed=config.seed,
             )
             for code in self._languages
         }
         self._scored = {
-            code: first_characters(texts[code].development, config.scored_characters) for code in texts
+            code: first_characters(split.development, config.scored_characters) for code, split in usable.items()
         }
+
+        self._digests = {code: _digest(self._samples[code], self._scored[code]) for code in usable}
 
     def run(self, methods: Sequence[Method]) -> Tuned:
         """Choose the settings of each method, the n-gram, the best method, the mixers and the calibration."""
@@ -238,7 +253,12 @@ class Tuner:
         return mean_bits_per_character([self._score(config, code) for code in languages])
 
     def _score(self, config: AdaptationConfig, code: str) -> Score:
-        key = {"language": code, "num_sentences": len(self._samples[code]), **config.to_json()}
+        key = {
+            "language": code,
+            "num_sentences": len(self._samples[code]),
+            "text": self._digests[code],
+            **config.to_json(),
+        }
         known = self.trials.find(key)
         if known is not None:
             return known
@@ -258,8 +278,13 @@ class Tuner:
         """Weights of the components, for the network of the best method."""
         prior = replace(self.prior, tuned=replace(tuned, mixers={}))
         examples: list[tuple[Predictions, Tensor]] = []
+        num_examples = len(self._languages) * len(self.config.mixer_sentences)
+        numbers_a_character = (tuned.ngram.order + 1) * len(self.prior.mean.vocabulary)
+        num_characters = min(
+            self.config.mixer_characters, _MAX_MIXED_NUMBERS // (num_examples * numbers_a_character) or 1
+        )
         for code in self._languages:
-            text = first_characters(self.texts[code].development, self.config.mixer_characters)
+            text = first_characters(self.texts[code].development, num_characters)
             for number in self.config.mixer_sentences:
                 sample = self._samples[code][:number]
                 model = learn_language(prior, sample, features=self._features(code), mixing=None)
@@ -309,8 +334,13 @@ class Tuner:
         return self.prior.mean.features.get(code)
 
 
+def _digest(*texts: Sequence[str]) -> str:
+    """What tells texts apart."""
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+
+
 def tuning_identity(prior: UniversalPrior, config: TuningConfig) -> str:
-    """What must be the same for old trials to count: the prior's weights, and what is scored."""
+    """What must be the same for old trials to count, besides their texts: the prior's weights, and how much is scored."""
     weights = sum(float(weight.detach().double().sum()) for weight in prior.mean.model.parameters())
     fisher = sum(float(values.double().sum()) for values in prior.fisher.values())
     scored = {name: value for name, value in asdict(config).items() if name in ("scored_characters", "seed")}

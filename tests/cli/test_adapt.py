@@ -1,3 +1,5 @@
+import io
+import sys
 from dataclasses import replace
 
 import pytest
@@ -91,6 +93,19 @@ def test_text_in_another_script_works_and_says_so(tmp_path, protoglot):
     assert status == 0, messages
     assert "script: Cyrillic" in output
     assert "letters that the prior has never seen" in output
+
+
+def test_text_from_standard_input(tmp_path, protoglot, mine, monkeypatch):
+    prior = prior_on_disk(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(mine.read_bytes())))
+    status, _, messages = protoglot("adapt", "-", "--prior", prior, "--no-check", "--threads", 1)
+    assert (status, "wanted --out DIRECTORY" in messages) == (2, True)
+    status, output, messages = protoglot(
+        "adapt", "-", "--prior", prior, "--no-check", "--threads", 1, "--out", tmp_path / "model"
+    )
+    assert status == 0, messages
+    assert "26 sentences" in output
+    assert AdaptedModel.load(tmp_path / "model").provenance["text"] == "-"
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+import json
+
 from protoglot.prior.universal import UniversalPrior
 from tiny import babble_corpus
 
@@ -55,3 +57,43 @@ def test_building_goes_on_after_a_failure(tmp_path, protoglot):
     assert status == 0, messages
     assert "protoglot train" not in messages
     assert UniversalPrior.load(out).tuned.methods
+
+
+def test_what_was_built_with_other_arguments_is_not_used(tmp_path, protoglot):
+    corpus = make_corpus(tmp_path)
+    arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--budget", "1epochs"]
+    arguments += ["--validation-languages", 1, "--sequences", 2, "--trials", 1, "--out", tmp_path / "prior"]
+    arguments += ["--threads", 1]
+    assert protoglot(*arguments, "--leave-out", "wol", "--methods", "magic")[0] == 2
+    for other in (["--leave-out", "wol,fra"], ["--leave-out", "wol", "--seed", 1]):
+        status, _, messages = protoglot(*arguments, *other, "--methods", "fitu")
+        assert status == 2
+        assert "trained by protoglot train" in messages
+        assert "wanted the same arguments" in messages
+    status, _, messages = protoglot(*arguments, "--leave-out", "wol", "--methods", "fitu", "--device", "cpu")
+    assert status == 0, messages
+    prior = UniversalPrior.load(tmp_path / "prior")
+    assert prior.mean.fold.held_out == ("wol",)
+
+
+def test_the_seed_reaches_all_that_is_drawn(tmp_path, protoglot, monkeypatch):
+    called = []
+
+    def call(arguments):
+        called.append(arguments)
+        return 1
+
+    monkeypatch.setattr("protoglot.cli.build._call", call)
+    for stages in range(3):
+        out = tmp_path / f"{stages}" / "prior"
+        parts = out.with_name("prior.parts")
+        parts.mkdir(parents=True)
+        arguments = ["build", "--corpus", "eld", "--seed", 7, "--learning-rate", 0, "--out", out]
+        for stage in ("trained", "measured")[:stages]:
+            protoglot(*arguments)
+            (parts / f"{stage}.json").write_text(json.dumps({"command": called.pop()[:-2]}))
+        protoglot(*arguments)
+    assert [arguments[0] for arguments in called] == ["train", "prior", "tune"]
+    for arguments in called:
+        assert arguments[arguments.index("--seed") + 1] == "7"
+    assert called[0][called[0].index("--learning-rate") + 1] == "0.0"

@@ -4,7 +4,9 @@ import csv
 import io
 import json
 import math
+import os
 import sys
+import threading
 
 import pytest
 
@@ -45,6 +47,19 @@ def test_score_is_that_of_the_model(protoglot, model_path, text_path):
     assert (row["characters"], row["sentences"]) == (wanted.num_characters, 5)
     _, table, _ = protoglot("score", model_path, text_path, text_path)
     assert f"{wanted.bits_per_character:.3f}" in table
+
+
+def test_a_pipe_is_read_whole(protoglot, model_path, text_path, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = text_path.read_bytes() * 200  # more than is looked at to see what kind of text it is
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,), daemon=True)
+    writer.start()
+    status, printed, error = protoglot("score", model_path, pipe, "--format", "json", "--threads", 1)
+    writer.join(10)
+    assert status == 0, error
+    (row,) = json.loads(printed)
+    assert (row["sentences"], row["text"]) == (200 * 5, str(pipe))
 
 
 def test_scores_of_lines_add_up_and_keep_their_numbers(protoglot, model_path, text_path, tmp_path):

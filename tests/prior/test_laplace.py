@@ -88,11 +88,14 @@ def test_going_on_with_another_model_or_setting_is_refused(tmp_path):
     streams = training_streams(babble_corpus(), trained)
     asked = iter([False, True])
     infer_prior(trained, streams, CONFIG, unfinished=tmp_path / "u", stop_asked=lambda: next(asked))
-    with pytest.raises(StorageError, match="of another model or other settings"):
+    with pytest.raises(StorageError, match="of another model, text or other settings"):
         infer_prior(trained, streams, replace(CONFIG, seed=9), unfinished=tmp_path / "u")
+    mended = {code: stream[::-1].copy() for code, stream in streams.items()}
+    with pytest.raises(StorageError, match="of another model, text or other settings"):
+        infer_prior(trained, mended, CONFIG, unfinished=tmp_path / "u")
     with torch.no_grad():
         trained.model.output_bias += 1
-    with pytest.raises(StorageError, match="of another model or other settings"):
+    with pytest.raises(StorageError, match="of another model, text or other settings"):
         infer_prior(trained, streams, CONFIG, unfinished=tmp_path / "u")
 
 

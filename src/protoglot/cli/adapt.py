@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from protoglot.cli.computing import computing_options, prepare
+from protoglot.cli.computing import SEED, computing_options, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory for the model [default: TEXT.model].",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything that is drawn.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything that is drawn.")
 @computing_options
 def adapt(
     text_path: Path,
@@ -65,9 +65,9 @@ def adapt(
 ) -> None:
     """Make a language model from a page of sentences.
 
-    TEXT has one sentence a line. Says what it found, holds a fifth of the sentences out to see what the model is worth
-    beside a plain n-gram (or deals them into folds, where there are few), and then learns from all of them. Where the
-    n-gram does better on the sentences held out, the model relies on it.
+    TEXT has one sentence a line; - is standard input. Says what it found, holds a fifth of the sentences out (300 at
+    most) to see what the model is worth beside a plain n-gram (or deals them into folds, where there are few), and
+    then learns from all of them. Where the n-gram does better on the sentences held out, the model relies on it.
 
     \b
     Examples:
@@ -77,19 +77,19 @@ def adapt(
     from dataclasses import replace
 
     from protoglot.cli.output import progress_of_amount
-    from protoglot.errors import TextError
+    from protoglot.cli.reading import is_stream, opened_text
     from protoglot.prior.features import features_for
     from protoglot.prior.methods import Method
     from protoglot.prior.universal import UniversalPrior
     from protoglot.shipped import shipped_prior
-    from protoglot.text import read_sentences
 
+    if out is None and (is_stream(text_path) or not text_path.name):
+        raise click.UsageError(f"TEXT {text_path}: has no name of its own; wanted --out DIRECTORY for the model")
     target = out or text_path.with_name(f"{text_path.name}.model")
     if target.exists():
         raise click.UsageError(f"--out {target}: exists already; wanted a new directory")
-    sentences = list(read_sentences(text_path))
-    if not sentences:
-        raise TextError(f"{text_path}: no text; wanted at least one line with a sentence")
+    with opened_text(text_path) as text:
+        sentences = [sentence for _, sentence in text.sentences()]
     chosen_prior = prior_path or shipped_prior()
     prior = UniversalPrior.load(chosen_prior, device=prepare(device, threads))
     settings = _settings(prior, Method(method) if method else None, strength, epochs, learning_rate, dropout, seed)

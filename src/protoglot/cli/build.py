@@ -1,11 +1,15 @@
 """``protoglot build``."""
 
+import json
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from protoglot.cli.computing import computing_options, prepare
-from protoglot.cli.main import EXIT_INTERRUPTED
+from protoglot.cli.computing import SEED, computing_options, prepare
+from protoglot.errors import StorageError
+from protoglot.storage import make_directory, write_atomically
 
 
 @click.command()
@@ -33,13 +37,15 @@ from protoglot.cli.main import EXIT_INTERRUPTED
     "--sequences", type=click.IntRange(1), default=60, show_default=True, help="Of each language, measured."
 )
 @click.option("--methods", default="fitu,univ", show_default=True, help="Methods to tune.")
-@click.option("--trials", type=click.IntRange(1), default=3, show_default=True, help="Settings to try for each.")
+@click.option(
+    "--trials", type=click.IntRange(1, 7), default=3, show_default=True, help="Settings to try for each."
+)
 @click.option("--batch-size", type=click.IntRange(1), help="Sequences per step [default: the preset's].")
 @click.option("--learning-rate", type=float, help="Of training [default: the preset's].")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory of the prior."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything that is drawn.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything that is drawn.")
 @computing_options
 def build(
     corpus_name: str,
@@ -67,7 +73,6 @@ def build(
     Examples:
       protoglot build --corpus ~/bible77 --leave-out afr,tur --budget 1h --out priors/mine
     """
-    import json
     from dataclasses import replace
 
     from protoglot.artefacts import HEADER
@@ -77,28 +82,31 @@ def build(
         raise click.UsageError(f"--out {out}: exists already; wanted a new directory")
     prepare(device, threads)
     parts = out.with_name(f"{out.name}.parts")
-    parts.mkdir(parents=True, exist_ok=True)
+    make_directory(parts)
     run, prior, tuned = parts / "run", parts / "prior", parts / "tuned"
-    shared = [*(["--threads", str(threads)] if threads else []), "--device", device]
     training = ["train", "--corpus", corpus_name, "--conditioning", conditioning, "--preset", preset]
     training += ["--hold-out", leave_out, "--inventory", "training", "--budget", budget, "--out", str(run)]
-    training += ["--validation-languages", str(validation_languages), "--seed", str(seed), *shared]
-    training += ["--batch-size", str(batch_size)] if batch_size else []
-    training += ["--learning-rate", str(learning_rate)] if learning_rate else []
-    training += ["--resume"] if run.exists() else []
+    training += ["--validation-languages", str(validation_languages), "--seed", str(seed)]
+    training += ["--batch-size", str(batch_size)] if batch_size is not None else []
+    training += ["--learning-rate", str(learning_rate)] if learning_rate is not None else []
     measuring = ["prior", str(run), "--corpus", corpus_name, "--sequences", str(sequences), "--no-spread"]
-    measuring += ["--out", str(prior), *shared]
+    measuring += ["--out", str(prior), "--seed", str(seed)]
     tuning = ["tune", str(prior), "--corpus", corpus_name, "--methods", methods, "--trials", str(trials)]
-    tuning += ["--out", str(tuned), *shared]
-    marker = parts / "trained.json"
-    for arguments, done in ((training, marker), (measuring, prior), (tuning, tuned)):
-        if done.exists():
+    tuning += ["--out", str(tuned), "--seed", str(seed)]
+    stages = {"trained": training, "measured": measuring, "tuned": tuning}
+    _refuse_other_arguments(parts, stages)
+    where = [*(["--threads", str(threads)] if threads else []), "--device", device]
+    for stage, arguments in stages.items():
+        marker = parts / f"{stage}.json"
+        if marker.exists():
             continue
-        status = _call(arguments)
+        # A stage that was killed between its result and this marker: the result is whole, but not known to be ours.
+        _remove_result({"measured": prior, "tuned": tuned}.get(stage))
+        resumed = ["--resume"] if stage == "trained" and run.exists() else []
+        status = _call([*arguments, *where, *resumed])
         if status:
-            return EXIT_INTERRUPTED if status == EXIT_INTERRUPTED else status
-        if done is marker:
-            marker.write_text(json.dumps({"command": arguments}) + "\n", encoding="utf-8")
+            return status
+        write_atomically(marker, json.dumps({"command": arguments}) + "\n")
     found = UniversalPrior.load(tuned)
     # Where the text was on this machine is nobody else's business.
     provenance = {**found.mean.provenance, "corpus": Path(corpus_name).name}
@@ -106,6 +114,28 @@ def build(
     size = sum(file.stat().st_size for file in out.iterdir())
     click.echo(f"{out}: {size / 1e6:.1f} MB in {len(list(out.iterdir()))} files, described in {HEADER}")
     return 0
+
+
+def _refuse_other_arguments(parts: Path, stages: Mapping[str, list[str]]) -> None:
+    """What was done with other arguments must not become part of this prior."""
+    for stage, arguments in stages.items():
+        marker = parts / f"{stage}.json"
+        if not marker.exists():
+            continue
+        try:
+            done = json.loads(marker.read_bytes())["command"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StorageError(f"{marker}: damaged; wanted it, and all of {parts}, removed") from error
+        if done != arguments:
+            raise click.UsageError(
+                f"{parts}: {stage} by protoglot {' '.join(map(str, done))}; wanted the same arguments "
+                f"({' '.join(arguments)}), or another --out"
+            )
+
+
+def _remove_result(path: Path | None) -> None:
+    if path is not None:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _call(arguments: list[str]) -> int:

@@ -1,9 +1,12 @@
-"""Where a command computes: ``--device`` and ``--threads``."""
+"""Where a command computes, and what it draws: ``--device``, ``--threads`` and ``--seed``."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
 import click
+
+SEED = click.IntRange(0, 2**32 - 1)
+"""What ``--seed`` may be."""
 
 Command = TypeVar("Command", bound=Callable[..., object])
 

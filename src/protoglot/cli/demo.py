@@ -101,6 +101,10 @@ def _learn(
     from protoglot.splits import few_shot_sample, split_sentences
 
     split = split_sentences(sentences)  # type: ignore[arg-type]
+    if not split.test:
+        raise click.UsageError(
+            f"--languages {language}: {len(split.train)} sentences, none to score; wanted ten or more"
+        )
     sample = few_shot_sample(split.train, number, language=language, seed=0)
     try:
         features = features_for(prior, language)

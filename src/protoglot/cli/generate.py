@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from protoglot.cli.computing import computing_options, prepare
+from protoglot.cli.computing import SEED, computing_options, prepare
 
 if TYPE_CHECKING:
     from protoglot.generation import Reader
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 )
 @click.option("--until-end", is_flag=True, help="Stop at the end of a sentence.")
 @click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="How many texts.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @computing_options
 def generate(
     model_path: Path,

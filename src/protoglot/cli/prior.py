@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from protoglot.cli.computing import computing_options, prepare
+from protoglot.cli.computing import SEED, computing_options, prepare
 from protoglot.cli.main import EXIT_INTERRUPTED
 from protoglot.cli.output import progress_of_amount
 
@@ -29,7 +29,7 @@ from protoglot.cli.output import progress_of_amount
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory of the prior."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draw of sequences.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the draw of sequences.")
 @computing_options
 def prior(
     run: Path,

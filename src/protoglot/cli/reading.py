@@ -16,14 +16,34 @@ STANDARD_INPUT_NAME = "standard input"
 
 @contextlib.contextmanager
 def opened_text(path: Path) -> Iterator["Text"]:
-    """A text to read; ``-`` is standard input, which is first copied to the disk: it may be long, and is read twice."""
-    if path != STANDARD_INPUT:
+    """A text to read; ``-`` is standard input.
+
+    That, like a pipe, is first copied to the disk: it may be long, and is read twice.
+
+    Raises:
+        TextError: if it cannot be copied.
+    """
+    if not is_stream(path):
         yield Text(path, str(path))
         return
+    name = STANDARD_INPUT_NAME if path == STANDARD_INPUT else str(path)
     with tempfile.NamedTemporaryFile(prefix="protoglot-") as copy:
-        shutil.copyfileobj(sys.stdin.buffer, copy)
-        copy.flush()
-        yield Text(Path(copy.name), STANDARD_INPUT_NAME)
+        try:
+            with contextlib.ExitStack() as stack:
+                source = sys.stdin.buffer if path == STANDARD_INPUT else stack.enter_context(path.open("rb"))
+                shutil.copyfileobj(source, copy)
+                copy.flush()
+        except OSError as error:
+            raise TextError(f"{name}: cannot be copied to {copy.name} ({error.strerror or error})") from error
+        yield Text(Path(copy.name), name)
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path is standard input, a pipe or a device: something that is read once."""
+    try:
+        return path == STANDARD_INPUT or not (path.is_file() or path.is_dir() or not path.exists())
+    except OSError:  # reading it says what is wrong
+        return False
 
 
 class Text:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from protoglot.cli.computing import computing_options, prepare
+from protoglot.cli.computing import SEED, computing_options, prepare
 from protoglot.cli.corpus import corpus_options, open_selected
 from protoglot.cli.main import EXIT_INTERRUPTED
 
@@ -50,7 +50,7 @@ from protoglot.cli.main import EXIT_INTERRUPTED
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in --out.")
 @computing_options
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--tensorboard", is_flag=True, help="Also write TensorBoard logs (extra protoglot[tensorboard]).")
 def train(
     corpus_name: str,

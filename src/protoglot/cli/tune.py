@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from protoglot.cli.computing import computing_options, prepare
+from protoglot.cli.computing import SEED, computing_options, prepare
 
 
 @click.command()
@@ -16,7 +16,7 @@ from protoglot.cli.computing import computing_options, prepare
     "--methods", default="all", show_default=True, help="Methods to search, such as fitu,univ, or all of them."
 )
 @click.option(
-    "--trials", type=click.IntRange(1), default=7, show_default=True, help="Settings to try for each method."
+    "--trials", type=click.IntRange(1, 7), default=7, show_default=True, help="Settings to try for each method."
 )
 @click.option(
     "--finalists",
@@ -29,7 +29,7 @@ from protoglot.cli.computing import computing_options, prepare
     "--sentences", type=click.IntRange(1), default=100, show_default=True, help="Sentences to learn from."
 )
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="New prior [default: PRIOR itself].")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the samples of sentences.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples of sentences.")
 @computing_options
 def tune(
     prior_path: Path,
@@ -54,7 +54,7 @@ def tune(
     \b
     Examples:
       protoglot tune priors/bare2 --corpus ~/bible77
-      protoglot tune priors/bare2 --corpus ~/bible77 --methods fitu,univ --trials 10
+      protoglot tune priors/bare2 --corpus ~/bible77 --methods fitu,univ --trials 5
     """
     from dataclasses import replace
 
@@ -71,6 +71,8 @@ def tune(
             raise click.UsageError(f"--methods {name!r}; wanted some of {', '.join(known)}, or all")
     if out is not None and out.exists():
         raise click.UsageError(f"--out {out}: exists already; wanted a new directory")
+    if prior_path.name in ("", ".."):
+        prior_path = prior_path.resolve()
     prior = UniversalPrior.load(prior_path, device=prepare(device, threads))
     if prior.spread is None and methods == "all":
         names.remove(str(Method.HIER))

@@ -32,14 +32,23 @@ def open_corpus(name: str) -> Corpus:
         return _open_installed(name)
     kind, separator, rest = name.partition(":")
     if separator and kind in ON_DISK:
-        return _READERS[kind](_expanded(rest))
+        return _read(_READERS[kind], _expanded(rest))
     path = _expanded(name)
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name that is too long to be one
         raise CorpusError(
             f"corpus {name!r}: neither a path nor a known name; wanted {', '.join(INSTALLED)}, a path, "
             f"or one of {', '.join(kind + ':PATH' for kind in ON_DISK)}"
         )
-    return _READERS[recognise(path)](path)
+    return _read(lambda found: _READERS[recognise(found)](found), path)
+
+
+def _read(reader: Callable[[Path], Corpus], path: Path) -> Corpus:
+    try:
+        return reader(path)
+    except OSError as error:
+        raise CorpusError(
+            f"{path}: cannot be read ({error.strerror or error}); wanted the folder of a corpus"
+        ) from error
 
 
 def recognise(path: Path) -> str:

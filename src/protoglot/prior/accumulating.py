@@ -1,7 +1,8 @@
 """Means over languages of something measured for each weight, which may be stopped and taken up again."""
 
+import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from protoglot.artefacts import load_artefact, save_artefact
+from protoglot.batching import Stream
 from protoglot.errors import StorageError
 from protoglot.trained import TrainedModel
 
@@ -19,7 +21,7 @@ _SUMS = "sums"
 
 def mean_over_languages(
     trained: TrainedModel,
-    languages: Iterable[str],
+    streams: Mapping[str, Stream],
     measure: Callable[[str], tuple[Mapping[str, Tensor], int]],
     *,
     settings: object,
@@ -31,7 +33,7 @@ def mean_over_languages(
 
     Args:
         trained: the model that is measured.
-        languages: their codes.
+        streams: their text, by code; it must not have changed when measuring goes on.
         measure: what to average for a language, by name of the weight, and from how many pieces of text.
         settings: JSON values that, with the weights, must not have changed when measuring goes on.
         unfinished: where to keep what is done after each language; ``None`` keeps nothing.
@@ -41,12 +43,13 @@ def mean_over_languages(
     Returns:
         The means, and the number of pieces by language; ``None`` if it was asked to stop before all were done.
     """
-    codes = sorted(languages)
+    codes = sorted(streams)
     weights = dict(trained.model.named_parameters())
     total = {name: torch.zeros_like(weight).detach() for name, weight in weights.items()}
     counts: dict[str, int] = {}
     sums = {name: float(weight.detach().double().sum()) for name, weight in weights.items()}
-    identity = json.dumps([settings, codes, sums], sort_keys=True)
+    texts = {code: hashlib.sha256(streams[code].astype("<i8").tobytes()).hexdigest()[:16] for code in codes}
+    identity = json.dumps([settings, texts, sums], sort_keys=True)
     if unfinished is not None and unfinished.is_dir():
         counts = _restore(unfinished, identity, total)
         if on_restored is not None:
@@ -73,7 +76,9 @@ def _restore(path: Path, identity: str, total: Mapping[str, Tensor]) -> dict[str
     """Take up the sums of an earlier sitting."""
     content, tensors = load_artefact(path, kind=_KIND)
     if content.get("identity") != identity:
-        raise StorageError(f"{path}: of another model or other settings; wanted it removed, or the same ones")
+        raise StorageError(
+            f"{path}: of another model, text or other settings; wanted it removed, or the same ones"
+        )
     arrays: Mapping[str, NDArray[Any]] = tensors[_SUMS]
     for name, values in total.items():
         values.copy_(torch.from_numpy(arrays[name]))

@@ -9,6 +9,10 @@ from protoglot.errors import ConfigError
 
 CHARACTERS_OF_A_SAMPLE = 12_000
 """About what a hundred sentences have."""
+MAX_SEED = 2**32 - 1
+"""Larger ones, times the number of a step, would not fit into what generators of random numbers take."""
+MAX_TRIALS = 7
+"""Settings that tuning can try for each method; those with a strength have more, which would not be fair to others."""
 _FEWEST_STEPS = 4  # of an epoch, as far as sequences go round
 _MOST_TIMES_AS_OFTEN = 4.0
 
@@ -74,6 +78,8 @@ class AdaptationConfig:
             value = getattr(self, name)
             if type(value) is not int or value < least:
                 raise ConfigError(f"adaptation.{name}: {value!r}; wanted a whole number from {least}")
+        if self.seed > MAX_SEED:
+            raise ConfigError(f"adaptation.seed: {self.seed}; wanted at most {MAX_SEED}")
         if not isinstance(self.method, Method):
             raise ConfigError(f"adaptation.method: {self.method!r}; wanted one of {', '.join(Method)}")
 

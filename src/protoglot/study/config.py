@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from protoglot.errors import ConfigError
+from protoglot.prior.methods import MAX_TRIALS
 from protoglot.study.tables import Table
 from protoglot.training.budget import Budget
 
@@ -251,6 +252,12 @@ def _check_together(config: StudyConfig, name: str) -> None:
         raise ConfigError(
             f"{name}: tuning.languages: {tuning.languages}; wanted at most training.num_validation, "
             f"{config.training.num_validation}"
+        )
+    if tuning.trials > MAX_TRIALS:
+        raise ConfigError(f"{name}: tuning.trials: {tuning.trials}; wanted at most {MAX_TRIALS}")
+    if config.languages is not None and config.script is not None:
+        raise ConfigError(
+            f"{name}: languages and script {config.script!r} are both given; wanted one of them to choose by"
         )
     if tuning.trial_languages > tuning.languages:
         raise ConfigError(

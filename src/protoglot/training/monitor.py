@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from protoglot.errors import ConfigError
-from protoglot.storage import write_atomically
+from protoglot.storage import append_line, write_atomically
 
 METRICS = "metrics.jsonl"
 _SECONDS_BETWEEN_LINES = 30.0
@@ -50,8 +50,7 @@ class MetricsFile:
 
     def write(self, metrics: dict[str, Any]) -> None:
         """Append one line."""
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(metrics) + "\n")
+        append_line(self._path, json.dumps(metrics))
 
 
 def _step_of(line: str) -> float:
