@@ -340,7 +340,7 @@ def _digest(*texts: Sequence[str]) -> str:
 
 
 def tuning_identity(prior: UniversalPrior, config: TuningConfig) -> str:
-    """What must be the same for old trials to count, besides their texts: the prior's weights, and how much is scored."""
+    """What must be the same for old trials to count, besides their texts: weights, and how much is scored."""
     weights = sum(float(weight.detach().double().sum()) for weight in prior.mean.model.parameters())
     fisher = sum(float(values.double().sum()) for values in prior.fisher.values())
     scored = {name: value for name, value in asdict(config).items() if name in ("scored_characters", "seed")}

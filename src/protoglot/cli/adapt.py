@@ -214,7 +214,8 @@ def _report_check(sentences: "Sequence[str]", learn: "object", seed: int) -> flo
     ]
     for name, score in named:
         table.add_row(name, f"{score.bits_per_character:.3f}")
-    how = "a fifth" if len(folds) == 1 else f"{len(folds)} folds in turn"
+    share = f"a fifth{' or less' if found.num_sentences * 5 < len(sentences) - 5 else ''}"
+    how = share if len(folds) == 1 else f"{len(folds)} folds in turn"
     ratio = found.model.bits_per_character / found.ngram.bits_per_character
     print_table(
         f"held out {how}: {found.num_sentences:,} sentences, {found.model.num_characters:,} characters",
