@@ -47,6 +47,15 @@ def test_the_lowest_is_best_and_equals_share_it():
     assert not any(cell.best for cell in mark_best(cells, [(0,), (2,)]))
 
 
+def test_an_average_over_some_languages_only_is_not_the_best_of_those_over_all():
+    marked = mark_best((number(2.0, note="18"), number(2.2), number(2.3)), [range(3)])
+    assert [cell.best for cell in marked] == [False, True, False]
+    alone = mark_best((number(2.0, note="18"), number(2.2)), [range(2)])
+    assert not any(cell.best for cell in alone)
+    alike = mark_best((number(2.0, note="18"), number(2.2, note="18")), [range(2)])
+    assert [cell.best for cell in alike] == [True, False]
+
+
 def test_best_is_bold_in_every_form():
     table = table_of((words("aaa"), Cell(text="1.000", value=1.0, best=True)))
     assert "**1.000**" in as_markdown(table)

@@ -203,3 +203,19 @@ def test_generated_text_is_of_languages_seen_and_held_out(out):
     lines = held_out.splitlines()[1:]
     assert [line.split(",")[0] for line in lines] == ["aaa", "bbb", "ccc", "eee", "fff", "ggg", "ddd", "hhh"]
     assert [line.split(",")[2] for line in lines] == ["seen it"] * 6 + ["not seen it"] * 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        ({}, "git checkout ffff"),
+        ({"commit": "abc-dirty"}, "git checkout abc\n"),
+        ({"commit": "abc-dirty"}, "changes that are in no commit"),
+        ({"config": {"name": "mine", "corpus": None}}, "study run configs/mine.toml --corpus PATH --out study"),
+        ({"config": {"name": "mine", "corpus": "eld"}}, "study run configs/mine.toml --out study"),
+    ],
+)
+def test_how_to_run_it_again_can_be_typed(tmp_path, changes, wanted):
+    rows = [made_up.environment(**changes), made_up.score("aaa", 1.0)]
+    write_report(made_up.write(tmp_path / "rows.jsonl", rows), tmp_path / "out")
+    assert wanted in "".join(check(tmp_path / "out").text)

@@ -42,6 +42,21 @@ def test_gathering_gives_the_same_bytes_whatever_the_order_of_work(fake_study, t
     assert [row["language"] for row in rows] == [unit.name for unit in found.plan]
 
 
+def test_what_different_code_has_made_is_told_apart(fake_study):
+    found, store = fake_study
+    half = found.plan[: len(found.plan) // 2]
+    runner = FakeRunner(store.path)
+    Worker(store, half, found.keys, runner, made_with={"commit": "old", "versions": {"torch": "1"}}).work()
+    Worker(store, found.plan, found.keys, runner, made_with={"commit": "new", "versions": {"torch": "1"}}).work()
+    note_environment(store, num_workers=1, finished=True)
+    found.write_rows(store)
+    rows = [row for row in read(store.path / "rows.jsonl.gz") if row["kind"] == "environment"]
+    assert [row["commit"] for row in rows] == ["new", "old"]
+    assert all(row["machine"] and row["config"] for row in rows)
+    spent = sum(store.seconds(found.keys[unit.name]) for unit in found.plan)
+    assert sum(row["seconds"] for row in rows) == pytest.approx(spent, abs=0.01)
+
+
 def test_failures_are_rows(fake_study):
     found, store = fake_study
     store.path.with_suffix(".failing").write_text("unigram eus")

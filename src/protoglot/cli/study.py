@@ -98,6 +98,7 @@ def run(config_path: Path, directory: Path, corpus_name: str | None, workers: in
     import os
 
     from protoglot.cli.stopping import stop_on_signals
+    from protoglot.study.environment import describe_code
     from protoglot.study.scheduling import State
     from protoglot.study.session import note_environment, start_study
     from protoglot.study.workers import Assignment, Watcher, run_workers
@@ -127,6 +128,7 @@ def run(config_path: Path, directory: Path, corpus_name: str | None, workers: in
         corpus=found.corpus,
         digests=found.digests,
         num_threads=threads or max((os.cpu_count() or 1) // workers, 1),
+        made_with=describe_code(),
     )
     with (
         _watch(watcher) as on_look,

@@ -10,6 +10,8 @@ from protoglot.report.settings import Setting, setting_of
 from protoglot.report.study import Study
 from protoglot.report.tables import Column, Table, number, words
 
+_DIRTY = "-dirty"  # as git marks the commit of a source that was changed
+
 
 def cost_table(study: Study) -> Table | None:
     """What adapting and scoring took, setting by setting; ``None`` without scores."""
@@ -99,13 +101,25 @@ def _environment(environments: list[EnvironmentRow]) -> Markup:
             element("summary", "Configuration"),
             element("pre", json.dumps(first.config, ensure_ascii=False, indent=2, sort_keys=True)),
         ),
-        element("p", "To run it again, at that commit, with that configuration as study.toml:"),
-        element(
-            "pre",
-            f"git checkout {first.commit or 'COMMIT'}\nprotoglot study run study.toml --out study\n"
-            "protoglot study report study",
-        ),
+        element("p", f"To run it again{_changed(first)}:"),
+        element("pre", _commands(first)),
         class_="environment",
+    )
+
+
+def _changed(environment: EnvironmentRow) -> str:
+    """A warning where the code was not that of any commit."""
+    return " (the code had changes that are in no commit)" if environment.commit.endswith(_DIRTY) else ""
+
+
+def _commands(environment: EnvironmentRow) -> str:
+    name = environment.config.get("name")
+    config = f"configs/{name}.toml" if isinstance(name, str) else "CONFIG"
+    corpus = "" if environment.config.get("corpus") else " --corpus PATH"
+    return (
+        f"git checkout {environment.commit.removesuffix(_DIRTY) or 'COMMIT'}\n"
+        f"protoglot study run {config}{corpus} --out study\n"
+        "protoglot study report study"
     )
 
 

@@ -80,11 +80,14 @@ def number(
 def mark_best(cells: Sequence[Cell], groups: Sequence[Iterable[int]]) -> tuple[Cell, ...]:
     """Mark the lowest number of each group of cells, as shown: cells that look the same are both best.
 
-    A group with a single number has no best.
+    A group with a single number has no best. Averages with a note, which are over some of the languages only, are not
+    compared with those over all, or over another number.
     """
     marked = list(cells)
     for group in groups:
         present = [index for index in group if marked[index].value is not None]
+        if len({marked[index].note for index in present}) > 1:
+            present = [index for index in present if not marked[index].note]
         shown = {index: round(marked[index].value or 0.0, _DIGITS) for index in present}
         if len(present) > 1:
             for index in present:

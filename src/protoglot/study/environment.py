@@ -23,6 +23,11 @@ def describe_versions() -> dict[str, str]:
     return found
 
 
+def describe_code() -> dict[str, object]:
+    """Commit and versions, which tell apart what different code has made."""
+    return {"commit": find_commit(), "versions": describe_versions()}
+
+
 def describe_machine() -> dict[str, object]:
     """Processor and memory."""
     return {

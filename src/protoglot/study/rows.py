@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -46,7 +47,9 @@ def make_row(kind: str, values: Mapping[str, object]) -> Row:
 
 
 def gather_rows(store: Store, plan: Sequence[Unit], keys: Mapping[str, str], config: object) -> Iterator[Row]:
-    """All rows of a study: its environment, those of its finished units in the order of the plan, its failures.
+    """All rows of a study: its environments, those of its finished units in the order of the plan, its failures.
+
+    There is an environment for each commit and set of versions that units were done with.
 
     The same results give the same rows in the same order, whoever worked on them and when.
 
@@ -58,14 +61,20 @@ def gather_rows(store: Store, plan: Sequence[Unit], keys: Mapping[str, str], con
     """
     done = [unit for unit in plan if store.is_done(keys[unit.name])]
     facts = store.read_json("environment.json") if (store.path / "environment.json").is_file() else {}
-    yield make_row(
-        "environment",
-        {
-            **{name: facts.get(name) for name in ("commit", "versions", "machine", "started", "finished")},
-            "config": config,
-            "seconds": round(math.fsum(store.seconds(keys[unit.name]) for unit in done), 3),
-        },
-    )
+    made: dict[str, list[Unit]] = {}
+    for unit in done:
+        code = store.made_with(keys[unit.name]) or {name: facts.get(name) for name in ("commit", "versions")}
+        made.setdefault(canonical(code), []).append(unit)
+    for code, units in sorted(made.items()) or [(canonical({}), [])]:
+        yield make_row(
+            "environment",
+            {
+                **{name: facts.get(name) for name in ("machine", "started", "finished")},
+                **json.loads(code),
+                "config": config,
+                "seconds": round(math.fsum(store.seconds(keys[unit.name]) for unit in units), 3),
+            },
+        )
     for unit in done:
         yield from store.rows(keys[unit.name])
     failed = {unit.name: store.failure(keys[unit.name]) for unit in plan}

@@ -82,6 +82,8 @@ class Worker:
     keys: Mapping[str, str]
     runner: Runner
     stop_asked: Callable[[], bool] = lambda: False
+    made_with: Mapping[str, object] | None = None
+    """Commit and versions of the code, to be kept with what it does."""
     _done: set[str] = field(default_factory=set)
     _failed: set[str] = field(default_factory=set)
 
@@ -117,7 +119,7 @@ class Worker:
 
     def _do(self, unit: Unit, key: str) -> None:
         try:
-            with self.store.written(key, unit) as writing:
+            with self.store.written(key, unit, self.made_with) as writing:
                 place = Place(
                     key=key,
                     folder=writing.folder,

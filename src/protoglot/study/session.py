@@ -11,7 +11,7 @@ from protoglot.corpus.selection import select_languages, select_script
 from protoglot.errors import ConfigError, StorageError
 from protoglot.folds import paper_partitions
 from protoglot.study.config import StudyConfig, parse_config, read_config
-from protoglot.study.environment import describe_machine, describe_versions, find_commit
+from protoglot.study.environment import describe_code, describe_machine
 from protoglot.study.plan import Unit, make_plan
 from protoglot.study.rows import gather_rows, write_rows
 from protoglot.study.store import CONFIG, ENVIRONMENT, ROWS, STUDY, Store, unit_keys
@@ -108,8 +108,7 @@ def note_environment(store: Store, *, num_workers: int, finished: bool) -> None:
     store.write_json(
         ENVIRONMENT,
         {
-            "commit": find_commit(),
-            "versions": describe_versions(),
+            **describe_code(),
             "machine": describe_machine(),
             "started": before.get("started") or now,
             "finished": now if finished else before.get("finished"),

@@ -186,8 +186,14 @@ class Store:
             lock.release()
 
     @contextlib.contextmanager
-    def written(self, key: str, unit: Unit) -> Iterator["Writing"]:
-        """Give a place for the result of a claimed unit; it counts only if the block ends without an error."""
+    def written(self, key: str, unit: Unit, made_with: Mapping[str, object] | None = None) -> Iterator["Writing"]:
+        """Give a place for the result of a claimed unit; it counts only if the block ends without an error.
+
+        Args:
+            key: of the unit.
+            unit: itself, to be described with its result.
+            made_with: commit and versions of the code that does it.
+        """
         started = time.monotonic()
         with directory_written_whole(self.result(key)) as folder:
             writing = Writing(folder)
@@ -202,6 +208,7 @@ class Store:
                 "settings": unit.settings,
                 "seconds": round(time.monotonic() - started + writing.outcome.earlier_seconds, 3),
                 "rows_sha256": hashlib.sha256(lines.encode()).hexdigest(),
+                **({"made_with": dict(made_with)} if made_with else {}),
             }
             (folder / _UNIT).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="ascii")
         shutil.rmtree(self.unfinished(key), ignore_errors=True)
@@ -214,6 +221,11 @@ class Store:
         if not isinstance(seconds, int | float):
             raise StorageError(f"{self.result(key) / _UNIT}: seconds {seconds!r}; wanted a number")
         return float(seconds)
+
+    def made_with(self, key: str) -> dict[str, Any]:
+        """Commit and versions of the code that did a finished unit; empty if it does not say."""
+        found = _read_json(self.result(key) / _UNIT).get("made_with")
+        return found if isinstance(found, dict) else {}
 
     def rows(self, key: str) -> list[dict[str, Any]]:
         """Rows of a finished unit.

@@ -40,6 +40,9 @@ class Assignment:
     """Of the text of each language of the study, by code."""
 
     num_threads: int
+    made_with: Mapping[str, object] | None = None
+    """Commit and versions of the code."""
+
     runner: str = REAL_RUNNER
     """``module:function`` that takes the assignment and gives a :data:`protoglot.study.scheduling.Runner`."""
 
@@ -213,7 +216,12 @@ def _work(assignment: Assignment, parent: int, complaints: Connection) -> None:
     try:
         runner = _find_runner(assignment)
         Worker(
-            Store.open(assignment.directory), assignment.plan, assignment.keys, runner, stop_asked=stop_asked
+            Store.open(assignment.directory),
+            assignment.plan,
+            assignment.keys,
+            runner,
+            stop_asked=stop_asked,
+            made_with=assignment.made_with,
         ).work()
     except ProtoglotError as error:
         with contextlib.suppress(OSError):
