@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from protoglot.corpus.interface import LanguageRecord
 from protoglot.errors import SplitError
-from protoglot.folds import FoldText, fold_for, make_fold, paper_partitions, partition_languages
+from protoglot.folds import FoldText, fold_for, make_fold, paper_languages, paper_partitions, partition_languages
+from protoglot.typology import Typology
 
 SEVENTY_SEVEN = [code for codes in paper_partitions().values() for code in codes]
 codes = st.sets(st.text("abcdefghijklmnop", min_size=3, max_size=3), min_size=8, max_size=60)
@@ -55,6 +56,14 @@ def test_any_set_of_languages_can_be_partitioned(languages, number, seed):
 )
 def test_what_the_user_may_write(hold_out, held_out):
     assert set(fold_for(SEVENTY_SEVEN, hold_out).held_out) == held_out
+
+
+def test_the_papers_languages_have_one_iso_code_each():
+    languages = paper_languages()
+    assert sorted(languages) == sorted(SEVENTY_SEVEN)
+    assert len(set(languages.values())) == 77
+    assert (languages["ssw"], languages["jak"], languages["eus"]) == ("swh", "jac", "eus")
+    assert all(Typology.installed().knows(code) for code in languages.values())
 
 
 def test_partitions_of_another_corpus():

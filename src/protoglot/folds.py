@@ -9,6 +9,7 @@ from importlib import resources
 
 from protoglot.corpus.interface import Corpus
 from protoglot.errors import SplitError
+from protoglot.languages import BIBLE_CORPUS_CORRECTIONS
 from protoglot.splits import Split, few_shot_sample, shuffled, split_sentences
 
 NUM_VALIDATION = 5
@@ -33,6 +34,12 @@ def paper_partitions() -> dict[str, tuple[str, ...]]:
     for row in csv.DictReader(table.splitlines()):
         partitions.setdefault(row["partition"], []).append(row["code"])
     return {name: tuple(sorted(codes)) for name, codes in sorted(partitions.items())}
+
+
+def paper_languages() -> dict[str, str]:
+    """ISO 639-3 code of each of the paper's 77 languages, by the code that it writes."""
+    codes = sorted(code for partition in paper_partitions().values() for code in partition)
+    return {code: BIBLE_CORPUS_CORRECTIONS.get(code, code) for code in codes}
 
 
 def partition_languages(languages: Collection[str], number: int, *, seed: int) -> dict[str, tuple[str, ...]]:

@@ -159,6 +159,23 @@ def test_import_then_look(protoglot, tmp_path):
     assert out.startswith("with blank: 2 languages, 2,000 sentences")
 
 
+def test_import_the_papers_languages_for_its_partitions(protoglot, tmp_path):
+    source, to = tmp_path / "source", tmp_path / "bible"
+    source.mkdir()
+    for code in ("swh", "jac", "eus", "rus"):
+        (source / f"{code}.txt").write_text(f"{code}\n")
+    status, out, err = protoglot("corpus", "import", "--corpus", source, "--paper", "--to", to)
+    assert (status, out.splitlines()[0]) == (0, f"{to}: 3 languages")
+    assert err.startswith("not in source: acu, ")
+    imported = FolderCorpus(to)
+    assert {record.code: record.iso639_3 for record in imported.languages()} == {
+        "eus": "eus",
+        "jak": "jac",
+        "ssw": "swh",
+    }
+    assert list(imported.sentences("ssw")) == ["swh"]
+
+
 def test_markup_is_text(protoglot, folder, tmp_path):
     for arguments in (("list",), ("stats",)):
         _, out, _ = protoglot("corpus", *arguments, "--corpus", folder)

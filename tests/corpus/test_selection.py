@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from protoglot.corpus.eld import EldCorpus
 from protoglot.corpus.folder import FolderCorpus
 from protoglot.corpus.interface import LanguageRecord
-from protoglot.corpus.selection import MIN_SCRIPT_SHARE, select_languages, select_script
+from protoglot.corpus.selection import MIN_SCRIPT_SHARE, select_by_iso, select_languages, select_script
 from protoglot.errors import CorpusError
 
 CODES = ("ell", "eus", "fra", "glv", "rus")
@@ -23,6 +23,30 @@ class Greetings:
 
     def sentences(self, code):
         return iter([f"hello {code}"])
+
+
+class Bibles:
+    """Two texts of Chinese, and Swahili under a code of its own."""
+
+    name = "bibles"
+
+    def languages(self):
+        isos = {"cmn-tok": "cmn", "cmn": "cmn", "swh-x": "swh"}
+        return tuple(LanguageRecord(code=code, iso639_3=isos[code], name=code) for code in sorted(isos))
+
+    def sentences(self, code):
+        return iter([f"from {code}"])
+
+
+def test_languages_under_other_codes():
+    chosen = select_by_iso(Bibles(), {"ssw": "swh", "zho": "cmn", "fra": "fra"})
+    assert [(record.code, record.iso639_3) for record in chosen.languages()] == [("ssw", "swh"), ("zho", "cmn")]
+    assert list(chosen.sentences("ssw")) == ["from swh-x"]
+    assert list(chosen.sentences("zho")) == ["from cmn"]  # the shortest code
+    with pytest.raises(CorpusError, match="swh-x"):
+        chosen.sentences("swh-x")
+    with pytest.raises(CorpusError, match="none of 1 languages"):
+        select_by_iso(Bibles(), {"fra": "fra"})
 
 
 @pytest.fixture

@@ -195,17 +195,29 @@ def show(
 @click.option(
     "--to", "destination", type=click.Path(path_type=Path), required=True, help="Folder to make; must not exist."
 )
-def import_(corpus_name: str, languages: str | None, script: str | None, destination: Path) -> None:
+@click.option(
+    "--paper", is_flag=True, help="Only the languages of the paper's partitions, one text each, under its codes."
+)
+def import_(corpus_name: str, languages: str | None, script: str | None, destination: Path, paper: bool) -> None:
     """Turn any corpus into a folder of <code>.txt files with a manifest.
 
     \b
     Examples:
       protoglot corpus import --corpus eld --script Latin --to latin-sentences
       protoglot corpus import --corpus christos:bible-corpus --to bibles
+      protoglot corpus import --corpus christos:bible-corpus --paper --to bible77
     """
     from protoglot.corpus.importing import import_corpus
+    from protoglot.corpus.selection import select_by_iso
+    from protoglot.folds import paper_languages
 
     opened = open_selected(corpus_name, languages, script)
+    if paper:
+        wanted = paper_languages()
+        opened = select_by_iso(opened, wanted)
+        missing = sorted(set(wanted) - {record.code for record in opened.languages()})
+        if missing:
+            click.echo(f"not in {opened.name}: {', '.join(missing)}", err=True)
     with progress_over(len(opened.languages()), "importing") as step:
         number = import_corpus(opened, destination, on_language=step)
     click.echo(f"{destination}: {_counted(number, 'language')}")

@@ -1,7 +1,8 @@
-"""A part of a corpus: some of its languages, or those of one script."""
+"""A part of a corpus: some of its languages, under other codes if need be, or those of one script."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 
 from protoglot.corpus.interface import Corpus, LanguageRecord
@@ -48,6 +49,51 @@ def select_languages(corpus: Corpus, codes: Collection[str]) -> Corpus:
         CorpusError: if the corpus lacks one of them.
     """
     return Selection(corpus, codes)
+
+
+class Renamed:
+    """Texts of a corpus under other codes."""
+
+    def __init__(self, corpus: Corpus, codes: Mapping[str, str]) -> None:
+        self._corpus, self._codes = corpus, codes
+        records = {record.code: record for record in corpus.languages()}
+        self._records = tuple(replace(records[codes[code]], code=code) for code in sorted(codes))
+
+    @property
+    def name(self) -> str:
+        """Name of the corpus."""
+        return self._corpus.name
+
+    def languages(self) -> tuple[LanguageRecord, ...]:
+        """The languages, under their new codes."""
+        return self._records
+
+    def sentences(self, code: str) -> Iterator[str]:
+        """Sentences of a language."""
+        return self._corpus.sentences(self._codes[find_record(self._records, code, corpus=self.name).code])
+
+
+def select_by_iso(corpus: Corpus, iso639_3: Mapping[str, str]) -> Corpus:
+    """One text of each of some languages, under given codes; languages that the corpus lacks are left out.
+
+    Of several texts of a language, that with the shortest code is taken.
+
+    Args:
+        corpus: with other codes, but the same ISO codes.
+        iso639_3: of each language, by the code it is to have.
+
+    Raises:
+        CorpusError: if none of them is there.
+    """
+    texts: dict[str, str] = {}
+    for record in sorted(corpus.languages(), key=lambda record: (len(record.code), record.code)):
+        texts.setdefault(record.iso639_3, record.code)
+    codes = {code: texts[iso] for code, iso in iso639_3.items() if iso in texts}
+    if not codes:
+        raise CorpusError(
+            f"corpus {corpus.name}: none of {len(iso639_3)} languages; wanted a corpus with some of them"
+        )
+    return Renamed(corpus, codes)
 
 
 def select_script(corpus: Corpus, script: str) -> Corpus:
