@@ -4,8 +4,9 @@ import math
 import pytest
 import torch
 
-from protoglot.completion import BeamConfig, Completer, normalise_beginning
+from protoglot.completion import BeamConfig, Completer
 from protoglot.errors import ConfigError
+from protoglot.text import normalise_beginning
 from protoglot.vocabulary import END, OTHER
 from tiny import tiny_adapted
 

@@ -80,6 +80,19 @@ def test_a_beginning_outside_the_inventory_is_kept(model):
     assert len(text) == 7
 
 
+def test_a_beginning_is_read_as_text_is_and_shown_as_typed(model):
+    vocabulary = Vocabulary.of(["abcdé "])
+    network = LanguageModel(TINY, vocabulary_size=len(vocabulary), num_features=0, seed=2)
+
+    def after(start):
+        (text,) = generate(network, vocabulary, None, GenerationConfig(length=40, start=start), seed=3)
+        assert text.startswith(start)
+        return text.removeprefix(start)
+
+    assert after("ae\u0301") == after("aé")
+    assert after("ab\r\ncd") == after("ab\ncd") != after("ab cd")
+
+
 def test_features_matter():
     config = replace(TINY, conditioning=Conditioning.OEST)
     model = LanguageModel(config, vocabulary_size=len(VOCABULARY), num_features=4, seed=0)

@@ -15,7 +15,7 @@ from protoglot.adaptation import learn_language
 from protoglot.adapted import AdaptedModel
 from protoglot.checking import check as check_model
 from protoglot.checking import check_folds
-from protoglot.completion import Completer, Completion, normalise_beginning
+from protoglot.completion import Completer, Completion
 from protoglot.errors import TextError
 from protoglot.generation import GenerationConfig, sample
 from protoglot.prior.features import features_for
@@ -25,7 +25,7 @@ from protoglot.prior.universal import UniversalPrior
 from protoglot.scores import Score
 from protoglot.shipped import shipped_prior
 from protoglot.surprisal import LineSurprisal, surprisals
-from protoglot.text import normalise
+from protoglot.text import normalise, normalise_beginning
 
 Text = str | Iterable[str]
 """Lines of a string, or sentences one by one."""

@@ -12,10 +12,8 @@ from protoglot.adapted import AdaptedModel, Cursor
 from protoglot.errors import ConfigError
 from protoglot.model.network import NUM_UNPREDICTED
 from protoglot.model.settling import settle_on_language
-from protoglot.text import normalise
+from protoglot.text import LINE_BREAK
 from protoglot.vocabulary import BEGIN, END, NUM_SYMBOLS, OTHER
-
-_LINE_BREAK = "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ class Completer:
         del self._places[shared + 1 :]
         self._text = text[:shared]
         for character in text[shared:]:
-            id_ = END if character == _LINE_BREAK else self._model.vocabulary.encode(character).ids[0]
+            id_ = END if character == LINE_BREAK else self._model.vocabulary.encode(character).ids[0]
             self._places.append(self._read([self._places[-1].cursor], [id_])[0])
             self._text += character
 
@@ -159,17 +157,4 @@ class Completer:
         return [_Place(*parts) for parts in zip(after, log_probabilities, endings, strict=True)]
 
     def _show(self, id_: int) -> str:
-        return _LINE_BREAK if id_ == END else self._model.vocabulary.characters[id_ - NUM_SYMBOLS]
-
-
-def normalise_beginning(text: str) -> str:
-    r"""The begin of a text as a model reads it: each line normalised, but for a blank at the very end, which stays.
-
-    >>> normalise_beginning("One  line\r\n\r\nanother \t")
-    'One line\nanother '
-    """
-    lines = text.replace("\r\n", _LINE_BREAK).replace("\r", _LINE_BREAK).split(_LINE_BREAK)
-    last = normalise(lines[-1])
-    if last and lines[-1][-1].isspace():
-        last += " "
-    return "".join(f"{line}{_LINE_BREAK}" for line in map(normalise, lines[:-1]) if line) + last
+        return LINE_BREAK if id_ == END else self._model.vocabulary.characters[id_ - NUM_SYMBOLS]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from protoglot.errors import ConfigError
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
+from protoglot.text import LINE_BREAK, normalise_beginning
 from protoglot.vocabulary import BEGIN, END, NUM_SYMBOLS, OTHER, Vocabulary, decode_ids
 
 
@@ -105,8 +106,8 @@ def sample(
 ) -> list[str]:
     """Sample texts side by side; the same seed gives the same texts.
 
-    OTHER is never drawn, for it names no character; a character of ``start`` outside the inventory is read as
-    OTHER and shown as it is.
+    OTHER is never drawn, for it names no character. ``start`` is read normalised, a line break as the end of a sentence
+    and a character outside the inventory as OTHER, and shown as it is.
 
     Args:
         reader: of as many texts as are wanted, at their very start.
@@ -122,7 +123,8 @@ def sample(
         shown = [vocabulary.characters[id_ - NUM_SYMBOLS] for id_ in first[0].tolist()]
         remaining = config.length - 1
     else:
-        ids = [BEGIN, *vocabulary.encode(config.start).ids]
+        lines = [vocabulary.encode(line).ids for line in normalise_beginning(config.start).split(LINE_BREAK)]
+        ids = [BEGIN, *lines[0], *(id_ for line in lines[1:] for id_ in (END, *line))]
         begin = torch.tensor(ids).unsqueeze(1).expand(-1, num_samples)
         shown = [config.start] * num_samples
         remaining = config.length

@@ -22,6 +22,9 @@ MAX_COMBINING_RUN = 30
 Longer runs occur in no orthography, and normalising them takes quadratic time.
 """
 
+LINE_BREAK = "\n"
+"""What the end of a sentence is shown as."""
+
 _SNIFFED_BYTES = 4096
 _BINARY_SHARE = 0.1  # of NUL bytes among the first ones; running text has none
 _CHUNK_BYTES = 1 << 20
@@ -49,6 +52,19 @@ def normalise(text: str) -> str:
     # NFC writes some marks and letters as several, so that a run can be too long once more.
     text = _cut_combining_runs(text)
     return " ".join(text.split())
+
+
+def normalise_beginning(text: str) -> str:
+    r"""The beginning of a text as a model reads it: each line normalised, but for a blank at the very end, which stays.
+
+    >>> normalise_beginning("One  line\r\n\r\nanother \t")
+    'One line\nanother '
+    """
+    lines = text.replace("\r\n", LINE_BREAK).replace("\r", LINE_BREAK).split(LINE_BREAK)
+    last = normalise(lines[-1])
+    if last and lines[-1][-1].isspace():
+        last += " "
+    return "".join(f"{line}{LINE_BREAK}" for line in map(normalise, lines[:-1]) if line) + last
 
 
 def read_lines(path: Path, *, max_characters: int = MAX_SENTENCE_CHARACTERS) -> Iterator[tuple[int, str]]:

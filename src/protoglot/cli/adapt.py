@@ -95,7 +95,9 @@ def adapt(
     settings = _settings(prior, Method(method) if method else None, strength, epochs, learning_rate, dropout, seed)
     features = features_for(prior, language)
     click.echo(describe_text(sentences, prior))
-    click.echo(f"{features.source}; method {settings.method}")
+    is_tuned = prior.tuned is not None and settings.method in prior.tuned.methods
+    untuned = "" if is_tuned else f", which was not tuned (strength {settings.strength:g})"
+    click.echo(f"{features.source}; method {settings.method}{untuned}")
 
     def learn(chosen: "Sequence[str]", label: str) -> "AdaptedModel":
         return _learn(prior, chosen, settings, features.vector, features.language, mixture, label)

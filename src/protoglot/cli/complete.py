@@ -42,7 +42,8 @@ def complete(
       protoglot complete mine.txt.model "Eta " --number 10 --format json
     """
     from protoglot.adapted import AdaptedModel
-    from protoglot.completion import Completer, normalise_beginning
+    from protoglot.completion import Completer
+    from protoglot.text import normalise_beginning
 
     completer = Completer(AdaptedModel.load(model_path, device=prepare(device, threads)))
     completer.text = normalise_beginning(beginning)
