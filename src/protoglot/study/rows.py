@@ -63,8 +63,8 @@ def gather_rows(store: Store, plan: Sequence[Unit], keys: Mapping[str, str], con
     facts = store.read_json("environment.json") if (store.path / "environment.json").is_file() else {}
     made: dict[str, list[Unit]] = {}
     for unit in done:
-        code = store.made_with(keys[unit.name]) or {name: facts.get(name) for name in ("commit", "versions")}
-        made.setdefault(canonical(code), []).append(unit)
+        made_with = store.made_with(keys[unit.name]) or {name: facts.get(name) for name in ("commit", "versions")}
+        made.setdefault(canonical(made_with), []).append(unit)
     for code, units in sorted(made.items()) or [(canonical({}), [])]:
         yield make_row(
             "environment",
