@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protoglot.artefacts import load_artefact, read_header, save_artefact
 from protoglot.errors import ConfigError, StorageError
 from protoglot.ngram import NGram, Smoothing
 from protoglot.vocabulary import BEGIN, END, Vocabulary
@@ -125,6 +126,19 @@ def test_a_damaged_model_is_refused(tmp_path):
     data[-1] ^= 1
     file.write_bytes(data)
     with pytest.raises(StorageError, match=r"ngram\.safetensors: damaged"):
+        NGram.load(tmp_path / "model")
+
+
+def test_numbers_in_the_place_of_vectors_are_refused(tmp_path):
+    NGram.train(["ab"], Vocabulary.of(["ab"]), order=2).save(tmp_path / "model")
+    header = read_header(tmp_path / "model")
+    content, tensors = load_artefact(tmp_path / "model", kind=header["kind"])
+    numbers = {
+        file: {name: np.asarray(values.flat[0], dtype=values.dtype) for name, values in arrays.items()}
+        for file, arrays in tensors.items()
+    }
+    save_artefact(tmp_path / "model", kind=header["kind"], content=content, tensors=numbers)
+    with pytest.raises(StorageError, match="damaged n-gram"):
         NGram.load(tmp_path / "model")
 
 

@@ -341,9 +341,10 @@ def _check_level(level: _Level, length: int, size: int, *, name: str) -> None:
     Raises:
         StorageError: with the length of the contexts.
     """
-    num_contexts = len(level.back_off)
+    are_vectors = all(getattr(level, part).ndim == 1 for part in _PARTS)
+    num_contexts = len(level.back_off) if are_vectors else 0
     sound = (
-        all(getattr(level, part).ndim == 1 for part in _PARTS)
+        are_vectors
         and level.context_keys.dtype == level.pair_keys.dtype == np.int64
         and level.back_off.dtype == level.gains.dtype == np.float64
         and len(level.context_keys) == num_contexts

@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from protoglot.adapted import AdaptedModel
+from protoglot.cli.output import write_rows
 from tiny import babble, tiny_adapted
 
 TEXT = babble("abdëgñ", 5, seed=3)
@@ -60,6 +61,13 @@ def test_a_pipe_is_read_whole(protoglot, model_path, text_path, tmp_path):
     assert status == 0, error
     (row,) = json.loads(printed)
     assert (row["sentences"], row["text"]) == (200 * 5, str(pipe))
+
+
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_name_that_is_not_unicode_can_be_written(tmp_path, ending):
+    file = tmp_path / f"rows.{ending}"
+    write_rows(file, [{"text": os.fsdecode(b"caf\xe9.txt")}])
+    assert "udce9.txt" in file.read_text(encoding="utf-8")
 
 
 def test_scores_of_lines_add_up_and_keep_their_numbers(protoglot, model_path, text_path, tmp_path):

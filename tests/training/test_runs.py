@@ -205,6 +205,7 @@ def test_the_lock_is_released_even_after_an_error(tmp_path):
         '{"format": "protoglot-run", "version": 1}',
         json.dumps({**SHORT.to_json(), "version": 2}),
         json.dumps({**SHORT.to_json(), "budget": "soon"}),
+        json.dumps({**SHORT.to_json(), "budget": 20}),
         json.dumps({**SHORT.to_json(), "inventory": "mine"}),
         json.dumps({**SHORT.to_json(), "model": {}}),
         json.dumps({**SHORT.to_json(), "training": {**SHORT.training.to_json(), "schedule": "x"}}),

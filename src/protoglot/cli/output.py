@@ -137,7 +137,8 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
     """
     if path.suffix not in _WRITERS:
         raise StorageError(f"{path}: ending {path.suffix!r}; {_WANTED_ENDING}")
-    write_atomically(path, _WRITERS[path.suffix](rows))
+    # A name of a file that is not UTF-8 reaches us with lone surrogates, which UTF-8 has no form for.
+    write_atomically(path, _WRITERS[path.suffix](rows).encode("utf-8", "backslashreplace"))
 
 
 def format_option(command: Command) -> Command:

@@ -144,6 +144,9 @@ def run(config_path: Path, directory: Path, corpus_name: str | None, workers: in
     if stop_asked() and last.count(State.WAITING):
         click.echo("Go on with the same command.")
         return EXIT_INTERRUPTED
+    if last.count(State.WAITING):  # somebody ended the workers
+        click.echo("Not all is done. Go on with the same command.")
+        return EXIT_INTERRUPTED
     click.echo(f"Make the report: protoglot study report {directory}")
     return EXIT_FAILURES if last.count(State.FAILED) else 0
 

@@ -250,9 +250,12 @@ class Store:
     def failure(self, key: str) -> Failure | None:
         """Why a unit failed, if it did."""
         path = self.path / "failures" / f"{key}.json"
-        if not path.is_file():
-            return None
-        facts = _read_json(path)
+        try:
+            facts = _read_json(path)
+        except StorageError:
+            if path.is_file():
+                raise
+            return None  # there is none, or somebody else has just forgotten it
         return Failure(**{name: str(facts.get(name, "")) for name in ("name", "reason", "traceback")})
 
     def forget_failure(self, key: str) -> None:

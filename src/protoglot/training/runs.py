@@ -77,7 +77,7 @@ class RunPlan:
             return cls(
                 model=ModelConfig.from_json(value["model"], name=str(path)),
                 training=TrainingConfig.from_json(value["training"], name=str(path)),
-                budget=Budget.parse(value["budget"]),
+                budget=Budget.parse(str(value["budget"])),
                 hold_out=value["hold_out"],
                 num_validation=value["num_validation"],
                 inventory=Inventory(value["inventory"]),
