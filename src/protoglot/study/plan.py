@@ -40,7 +40,7 @@ class UnitKind(StrEnum):
     """Scores a language with a model that was trained on it."""
 
 
-VERSIONS: dict[UnitKind, int] = dict.fromkeys(UnitKind, 1)
+VERSIONS: dict[UnitKind, int] = {**dict.fromkeys(UnitKind, 1), UnitKind.TUNE: 2, UnitKind.FEW_SHOT: 2}
 """Part of the identity of a unit: raised when a change of the code changes what units of a kind give."""
 
 
