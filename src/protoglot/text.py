@@ -67,6 +67,11 @@ def normalise_beginning(text: str) -> str:
     return "".join(f"{line}{LINE_BREAK}" for line in map(normalise, lines[:-1]) if line) + last
 
 
+def is_read_once(path: Path) -> bool:
+    """Whether a path is a pipe or a device, whose content is gone once it was read."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
 def read_lines(path: Path, *, max_characters: int = MAX_SENTENCE_CHARACTERS) -> Iterator[tuple[int, str]]:
     """Yield ``(line number, raw line)`` of a text file, in memory bounded by the longest line.
 
@@ -82,7 +87,7 @@ def read_lines(path: Path, *, max_characters: int = MAX_SENTENCE_CHARACTERS) -> 
             has a longer line.
     """
     try:
-        if not (path.is_file() or path.is_dir() or not path.exists()):
+        if is_read_once(path):
             raise TextError(f"{path}: a pipe or device, which cannot be read twice; wanted a text file")
         with path.open("rb") as stream:
             head = stream.read(_SNIFFED_BYTES)

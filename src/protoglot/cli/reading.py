@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from protoglot.errors import TextError
-from protoglot.text import normalise, read_lines
+from protoglot.text import is_read_once, normalise, read_lines
 
 STANDARD_INPUT = Path("-")
 STANDARD_INPUT_NAME = "standard input"
@@ -41,7 +41,7 @@ def opened_text(path: Path) -> Iterator["Text"]:
 def is_stream(path: Path) -> bool:
     """Whether a path is standard input, a pipe or a device: something that is read once."""
     try:
-        return path == STANDARD_INPUT or not (path.is_file() or path.is_dir() or not path.exists())
+        return path == STANDARD_INPUT or is_read_once(path)
     except OSError:  # reading it says what is wrong
         return False
 

@@ -20,12 +20,17 @@ _SCRIPT_SAMPLE = 200  # sentences that decide on the script of a language
 
 
 class Selection:
-    """Some languages of a corpus."""
+    """Some languages of a corpus, under codes of one's own.
 
-    def __init__(self, corpus: Corpus, codes: Collection[str]) -> None:
-        self._corpus = corpus
-        wanted = {find_record(corpus.languages(), code, corpus=corpus.name).code for code in codes}
-        self._records = tuple(record for record in corpus.languages() if record.code in wanted)
+    Args:
+        corpus: the whole.
+        codes: of the texts in the corpus, by the code that each is to have.
+    """
+
+    def __init__(self, corpus: Corpus, codes: Mapping[str, str]) -> None:
+        self._corpus, self._codes = corpus, codes
+        records = {record.code: record for record in corpus.languages()}
+        self._records = tuple(replace(records[codes[code]], code=code) for code in sorted(codes))
 
     @property
     def name(self) -> str:
@@ -38,8 +43,7 @@ class Selection:
 
     def sentences(self, code: str) -> Iterator[str]:
         """Sentences of a selected language."""
-        find_record(self._records, code, corpus=self.name)
-        return self._corpus.sentences(code)
+        return self._corpus.sentences(self._codes[find_record(self._records, code, corpus=self.name).code])
 
 
 def select_languages(corpus: Corpus, codes: Collection[str]) -> Corpus:
@@ -48,29 +52,8 @@ def select_languages(corpus: Corpus, codes: Collection[str]) -> Corpus:
     Raises:
         CorpusError: if the corpus lacks one of them.
     """
-    return Selection(corpus, codes)
-
-
-class Renamed:
-    """Texts of a corpus under other codes."""
-
-    def __init__(self, corpus: Corpus, codes: Mapping[str, str]) -> None:
-        self._corpus, self._codes = corpus, codes
-        records = {record.code: record for record in corpus.languages()}
-        self._records = tuple(replace(records[codes[code]], code=code) for code in sorted(codes))
-
-    @property
-    def name(self) -> str:
-        """Name of the corpus."""
-        return self._corpus.name
-
-    def languages(self) -> tuple[LanguageRecord, ...]:
-        """The languages, under their new codes."""
-        return self._records
-
-    def sentences(self, code: str) -> Iterator[str]:
-        """Sentences of a language."""
-        return self._corpus.sentences(self._codes[find_record(self._records, code, corpus=self.name).code])
+    found = [find_record(corpus.languages(), code, corpus=corpus.name).code for code in codes]
+    return Selection(corpus, {code: code for code in found})
 
 
 def select_by_iso(corpus: Corpus, iso639_3: Mapping[str, str]) -> Corpus:
@@ -93,7 +76,7 @@ def select_by_iso(corpus: Corpus, iso639_3: Mapping[str, str]) -> Corpus:
         raise CorpusError(
             f"corpus {corpus.name}: none of {len(iso639_3)} languages; wanted a corpus with some of them"
         )
-    return Renamed(corpus, codes)
+    return Selection(corpus, codes)
 
 
 def select_script(corpus: Corpus, script: str) -> Corpus:
@@ -113,7 +96,7 @@ def select_script(corpus: Corpus, script: str) -> Corpus:
     ]
     if not codes:
         raise CorpusError(f"corpus {corpus.name}: no language in {wanted} script")
-    return Selection(corpus, codes)
+    return select_languages(corpus, codes)
 
 
 def _share_of_script(corpus: Corpus, code: str, script: str) -> float:
