@@ -85,8 +85,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     from protoglot.corpus.opening import open_corpus
     from protoglot.prior.universal import UniversalPrior
-    from protoglot.splits import few_shot_sample, split_sentences
-    from protoglot.tuning import first_characters
+    from protoglot.splits import enough_sentences, few_shot_sample, split_sentences
 
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
@@ -103,7 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
         for prior in priors:
             for code in sorted(prior.mean.fold.held_out)[share - 1 :: number]:
                 split = split_sentences(corpus.sentences(code))
-                text = first_characters(split.test, arguments.characters)
+                text = enough_sentences(split.test, arguments.characters)
                 few = few_shot_sample(split.train, arguments.sentences, language=code, seed=sample)
                 for row in score_language(prior, code, few, text, sample, methods, done):
                     done.add(key_of(row))
@@ -208,8 +207,7 @@ def compare_epochs(arguments: argparse.Namespace) -> None:
     from protoglot.corpus.opening import open_corpus
     from protoglot.prior.methods import Method
     from protoglot.prior.universal import UniversalPrior
-    from protoglot.splits import few_shot_sample, split_sentences
-    from protoglot.tuning import first_characters
+    from protoglot.splits import enough_sentences, few_shot_sample, split_sentences
 
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
@@ -219,7 +217,7 @@ def compare_epochs(arguments: argparse.Namespace) -> None:
     done = {tuple(row[key] for key in _EPOCH_KEYS) for row in read_epochs()}
     for code in arguments.languages.split(","):
         split = split_sentences(corpus.sentences(code))
-        text = first_characters(split.development, arguments.characters)
+        text = enough_sentences(split.development, arguments.characters)
         features = prior.mean.features_of(code)
         for number in (10, 30, 100):
             sentences = few_shot_sample(split.train, number, language=code, seed=0)

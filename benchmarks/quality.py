@@ -55,8 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     from protoglot.devices import prepare_cpu
     from protoglot.prior.universal import UniversalPrior
     from protoglot.shipped import shipped_prior
-    from protoglot.splits import split_sentences
-    from protoglot.tuning import first_characters
+    from protoglot.splits import enough_sentences, split_sentences
 
     prepare_cpu(arguments.threads)
     prior = UniversalPrior.load(arguments.prior or shipped_prior())
@@ -75,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
                 if not arguments.methods and (source, code, number, "model") in done:
                     continue
                 split = split_sentences(corpus.sentences(code))
-                text = first_characters(split.test, arguments.characters)
+                text = enough_sentences(split.test, arguments.characters)
                 for row in score(prior, present[code], split.train, text, number, arguments.methods):
                     whole = {"source": source, "language": code, "sentences": number, **row}
                     if key_of(whole) in done:

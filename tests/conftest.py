@@ -5,12 +5,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 
 # Before anything imports torch, and for child processes too: models in tests are so small that a second thread
 # only costs time, and the same number of threads everywhere makes the same sums to the last bit.
 os.environ["OMP_NUM_THREADS"] = "1"
+
+# A law does not fail because the machine has other things to do.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True)

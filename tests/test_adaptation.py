@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from protoglot.adaptation import adapt, make_gaussian
-from protoglot.errors import ConfigError
+from protoglot.errors import ConfigError, TrainingError
 from protoglot.evaluation import evaluate, make_scored_text
 from protoglot.prior.extending import extended_model
 from protoglot.prior.fitting import Gaussian, pull_towards_mean
@@ -206,3 +206,10 @@ def test_the_seed_decides():
 def test_settings_out_of_range_are_named(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         AdaptationConfig(**wrong)
+
+
+@pytest.mark.parametrize(("rate", "num_epochs"), [(1e20, 3), (1e38, 1)])
+def test_numbers_that_are_not_finite_are_noticed(rate, num_epochs):
+    config = AdaptationConfig(method=Method.FITU, learning_rate=rate, num_epochs=num_epochs, batch_size=99)
+    with pytest.raises(TrainingError, match=r"wanted finite .* learning rate below 1e\+"):
+        adapt(make_prior(), ["abab", "baba"], None, config)

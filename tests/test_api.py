@@ -68,6 +68,8 @@ def test_no_sentence_is_zero_shot(prior):
 
 def test_sentences_are_normalised_and_must_be_text():
     assert sentences_of(" a  b \r\n\n c") == ["a b", "c"]
+    assert sentences_of("a\rb\nc") == ["a", "b", "c"]
+    assert len(sentences_of("ab\u2028cd\x0bef\x85gh")) == 1  # as in a file
     with pytest.raises(TextError, match="not a string"):
         sentences_of([b"abc"])
 

@@ -2,7 +2,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protoglot.batching import BatchingConfig, make_stream, plan_epoch, stream_lengths
@@ -19,7 +19,6 @@ configs = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(lengths, configs, st.integers(0, 5))
 def test_an_epoch_predicts_every_character_of_every_language_once(lengths, config, epoch):
     seen = {language: Counter() for language in lengths}
@@ -70,7 +69,6 @@ def test_languages_are_drawn_in_proportion_to_their_text():
     assert np.mean([batch.languages == ("fra",) for batch in first_half]) == pytest.approx(0.1, abs=0.02)
 
 
-@settings(deadline=None)
 @given(st.lists(st.text("abc é", min_size=1, max_size=30), min_size=1, max_size=30), st.booleans())
 def test_sequences_are_the_text_and_the_character_before(sentences, mixed):
     vocabulary = Vocabulary.of(["abc "])

@@ -91,7 +91,7 @@ def test_scores_do_not_depend_on_batches_chunks_or_company(kind, dtype, toleranc
         assert_same(evaluate(model, texts_for(kind, names)), {name: scores[name] for name in names}, tolerance)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.integers(0, 40), min_size=1, max_size=6),
     st.integers(1, 7),

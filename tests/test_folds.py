@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from protoglot.corpus.interface import LanguageRecord
 from protoglot.errors import SplitError
 from protoglot.folds import FoldText, fold_for, make_fold, paper_languages, paper_partitions, partition_languages
+from protoglot.splits import split_sentences
 from protoglot.typology import Typology
 
 SEVENTY_SEVEN = [code for codes in paper_partitions().values() for code in codes]
@@ -138,19 +139,9 @@ def test_no_held_out_character_reaches_training(name):
     assert len(trained_on) == len(text.fold.training) * 0.8 * corpus.NUM_SENTENCES
     for language in text.fold.held_out + text.fold.validation:
         assert not trained_on & set(corpus.sentences(language))
-    for held_back in (text.seen_test, text.held_out_test, text.validation):
-        assert not trained_on & {character for _, sentences in held_back() for character in "".join(sentences)}
+    watched = {character for _, sentences in text.validation() for character in "".join(sentences)}
+    assert len(watched) == len(text.fold.validation) * 0.1 * corpus.NUM_SENTENCES
     for language in text.fold.held_out:
-        few = set(text.sample(language, 10, seed=0))
-        assert len(few) == 10
-        tested = {
-            sentence for code, sentences in text.held_out_test() if code == language for sentence in sentences
-        }
-        assert tested
-        assert not few & tested
-
-
-def test_a_training_language_has_no_few_shot_sample():
-    text = FoldText(MarkedCorpus(SEVENTY_SEVEN), make_fold(paper_partitions(), "1"))
-    with pytest.raises(SplitError, match="training language of fold 1"):
-        text.sample(text.fold.training[0], 10, seed=0)
+        assert not watched & set(corpus.sentences(language))
+    for language in (*text.fold.training, *text.fold.validation):
+        assert not (trained_on | watched) & set(split_sentences(corpus.sentences(language)).test)

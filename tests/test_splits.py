@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protoglot.errors import SplitError
-from protoglot.splits import few_shot_sample, shuffled, split_sentences
+from protoglot.splits import enough_sentences, few_shot_sample, shuffled, split_sentences
 
 texts = st.lists(st.text(min_size=1, max_size=4), max_size=120)
 
@@ -70,3 +70,12 @@ def test_every_sentence_is_as_likely_to_be_drawn(items):
 def test_more_sentences_than_there_are_is_an_error(number):
     with pytest.raises(SplitError, match="wanted 0 to 3"):
         few_shot_sample(["a", "b", "c"], number, language="eus", seed=0)
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=9)), st.integers(0, 60))
+def test_enough_sentences_are_enough_and_not_one_too_many(sentences, number):
+    taken = enough_sentences(sentences, number)
+    assert taken == tuple(sentences[: len(taken)])
+    lengths = [len(sentence) + 1 for sentence in taken]
+    assert sum(lengths) >= number or len(taken) == len(sentences)
+    assert sum(lengths[:-1]) < number or not taken

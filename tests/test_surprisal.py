@@ -35,7 +35,7 @@ def written(kind, lines, **settings):
 
 
 @given(texts)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_character_is_in_one_word_and_bits_add_up(text):
     line = made_up(text)
     words = line.words()
@@ -56,7 +56,7 @@ def test_lines_add_up_to_the_score_of_the_text():
 
 
 @given(st.lists(texts.map(normalise).filter(bool), min_size=1, max_size=4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_files_hold_the_text_and_add_up(sentences):
     lines = [made_up(text, number=number) for number, text in enumerate(sentences)]
     total = math.fsum(line.total_bits for line in lines)
@@ -81,7 +81,7 @@ def test_no_lines_are_an_empty_list():
 
 
 @given(st.lists(texts, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_heat_map_escapes_everything_and_shows_all_bits(sentences):
     lines = [made_up(text) for text in sentences]
     page = written(HeatMap, lines, title='<script>"&')

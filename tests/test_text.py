@@ -18,7 +18,7 @@ hard_text = st.text(
     st.sampled_from("aक़\u0344\u0300\u0316\u0345\u0b57\u0b47ᄀ각 \t\n\x85\u2028\u3000\x00\x1c\ufeff\ud800"),
     max_size=200,
 )
-FEW_BYTES_A_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+FEW_BYTES_A_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @given(any_text | hard_text)

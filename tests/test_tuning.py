@@ -4,13 +4,14 @@ from dataclasses import replace
 import pytest
 import torch
 
+from protoglot.adaptation import make_gaussian
 from protoglot.errors import ConfigError, StorageError
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import MAX_TRIALS, Method
 from protoglot.prior.mixer import Mixing
 from protoglot.scores import Score
 from protoglot.splits import split_sentences
-from protoglot.tuning import START, Trials, Tuner, TuningConfig, first_characters
+from protoglot.tuning import START, Trials, Tuner, TuningConfig, tuning_identity
 from tiny import babble_corpus, tiny_trained
 
 QUICK = TuningConfig(
@@ -71,8 +72,10 @@ def test_a_search_starts_where_it_is_told_to_and_tries_nothing_twice():
     found = Tuner(make_prior(), texts(), QUICK, trials=Trials(None, "x"), starts={Method.FITU: start})
     found.search(Method.FITU)
     assert {row["batch_size"] for row in found.trials.rows} == {3}
-    dropouts = [row["dropout"] for row in found.trials.rows if row["language"] == "tur"]
-    assert dropouts == [0.1, 0.2, 0.3]
+    settings = [(row["num_epochs"], row["dropout"]) for row in found.trials.rows if row["language"] == "tur"]
+    assert len(set(settings)) == len(settings) == QUICK.num_trials
+    assert settings[:2] == [(2, 0.1), (10, 0.1)]
+    assert settings[2] in ((2, 0.2), (10, 0.2))
 
 
 def test_the_best_of_what_was_tried_is_chosen():
@@ -164,8 +167,43 @@ def test_no_validation_language_is_an_error():
         Tuner(make_prior(), {}, QUICK, trials=Trials(None, "x"))
 
 
-def test_first_characters_are_whole_sentences():
-    assert first_characters(["abc", "de", "f"], 5) == ("abc", "de")
-    assert first_characters(["abc"], 99) == ("abc",)
+def test_no_trial_is_no_search():
     with pytest.raises(ConfigError, match="num_trials"):
         TuningConfig(num_trials=0)
+
+
+@pytest.mark.parametrize("method", list(Method))
+def test_the_trials_of_every_method_look_at_all_its_settings(method):
+    found = tuner(config=replace(QUICK, num_trials=MAX_TRIALS))
+    tried = {}
+    for number, candidate in enumerate(found._candidates(method, tried)):
+        tried[candidate] = float(number)
+    searched = {"num_epochs", "dropout", "learning_rate"}
+    searched |= {"strength"} if method in (Method.UNIV, Method.L2_SP, Method.HIER) else set()
+    for name in searched:
+        assert len({getattr(candidate, name) for candidate in tried}) > 1, name
+    # Two changes are enough to choose the number of epochs: fine-tuning is a rival only if it is stopped in time.
+    assert len({candidate.num_epochs for candidate in list(tried)[:3]}) > 1
+
+
+def test_the_uninformative_prior_is_a_standard_normal():
+    assert START[Method.NINF].strength == 1.0
+    prior = make_prior()
+    gaussian = make_gaussian(prior, prior.mean.model, START[Method.NINF])
+    assert all(bool((values == 1).all()) for values in gaussian.precision.values())
+    assert not any(bool(values.any()) for values in gaussian.mean.values())
+
+
+def test_trials_of_another_prior_do_not_count():
+    prior = make_prior()
+    spread = {name: torch.ones_like(values) for name, values in prior.fisher.items()}
+    known = {tuning_identity(prior, QUICK)}
+    for other in (
+        replace(prior, spread=spread),
+        replace(prior, spread={name: 2 * values for name, values in spread.items()}),
+        replace(prior, fisher={name: 2 * values for name, values in prior.fisher.items()}),
+    ):
+        assert tuning_identity(other, QUICK) not in known
+        known.add(tuning_identity(other, QUICK))
+    assert tuning_identity(prior, replace(QUICK, seed=1)) not in known
+    assert tuning_identity(prior, replace(QUICK, num_trials=1)) in known

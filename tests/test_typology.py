@@ -248,7 +248,7 @@ def profiles(draw) -> Profile:
     return Profile("made up", values, observed, filled)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(profile=profiles())
 def test_write_then_read_is_the_identity(uriel, tmp_path, profile):
     path = tmp_path / "made up.csv"
@@ -338,7 +338,7 @@ def test_files_that_cannot_be_read(uriel, tmp_path):
             read_profile(tmp_path / name, uriel)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=200) | st.text(alphabet='S_OV,1?"\n\r;', max_size=60).map(str.encode))
 def test_any_file_is_read_or_refused(uriel, tmp_path, content):
     path = tmp_path / "any.csv"

@@ -1,12 +1,21 @@
 """Priors and models as a program uses them: a few calls, with sensible defaults.
 
 >>> import protoglot
->>> prior = protoglot.load_prior("priors/bare2")                                     # doctest: +SKIP
->>> model = prior.adapt(["Eta Jainkoak esan zuen:", "Izan bedi argia."], language="eus")   # doctest: +SKIP
->>> model.score("Eta argia izan zen.").bits_per_character                            # doctest: +SKIP
->>> model.complete("Eta ar")                                                         # doctest: +SKIP
+>>> prior = protoglot.load_prior()
+>>> model = prior.adapt(["Eta Jainkoak esan zuen:", "Izan bedi argia."], language="eus")
+>>> score = model.score("Eta argia izan zen.")
+>>> score.num_characters, score.bits_per_character < 8
+(20, True)
+>>> [line.text for line in model.surprisal("Eta argia izan zen.")]
+['Eta argia izan zen.']
+>>> texts = model.generate(length=30, number=2, seed=1)
+>>> [len(text) <= 30 for text in texts]
+[True, True]
+>>> [0 < word.probability < 1 for word in model.complete("Eta ar", number=3)]
+[True, True, True]
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -141,13 +150,16 @@ def load_model(path: str | Path) -> Model:
     return Model(AdaptedModel.load(Path(path)))
 
 
+_LINE_END = re.compile(r"\r\n|\r|\n")  # as in files: other separators do not end a sentence
+
+
 def sentences_of(text: Text) -> list[str]:
     """Normalised sentences that are not empty.
 
     Raises:
         TextError: for anything but strings.
     """
-    lines = text.splitlines() if isinstance(text, str) else list(text)
+    lines = _LINE_END.split(text) if isinstance(text, str) else list(text)
     for line in lines:
         if not isinstance(line, str):
             raise TextError(f"{line!r}: not a string; wanted sentences")

@@ -10,7 +10,7 @@ from importlib import resources
 from protoglot.corpus.interface import Corpus
 from protoglot.errors import SplitError
 from protoglot.languages import BIBLE_CORPUS_CORRECTIONS
-from protoglot.splits import Split, few_shot_sample, shuffled, split_sentences
+from protoglot.splits import Split, shuffled, split_sentences
 
 NUM_VALIDATION = 5
 """Validation languages of each fold, as in the paper (§5)."""
@@ -162,8 +162,8 @@ def _texts_of_languages(codes: Collection[str], iso639_3: Mapping[str, str] | No
 class FoldText:
     """The text of a corpus as one fold may see it.
 
-    Training reads :meth:`training`, and nothing else; of a held-out language only :meth:`sample` (from its
-    training part) and :meth:`held_out_test` can be had. The test part of no language is ever in training.
+    Training learns from :meth:`training` and watches :meth:`validation`; nothing of a held-out language, and the test
+    part of none, can be had here.
     """
 
     def __init__(self, corpus: Corpus, fold: Fold) -> None:
@@ -180,26 +180,5 @@ class FoldText:
         for language in self.fold.validation:
             yield language, self._split(language).development
 
-    def sample(self, language: str, number: int, *, seed: int) -> tuple[str, ...]:
-        """A few sentences of a language that was not trained on."""
-        self._refuse_training_language(language)
-        return few_shot_sample(self._split(language).train, number, language=language, seed=seed)
-
-    def held_out_test(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Test part of each held-out language."""
-        for language in self.fold.held_out:
-            yield language, self._split(language).test
-
-    def seen_test(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Test part of each training language."""
-        for language in self.fold.training:
-            yield language, self._split(language).test
-
     def _split(self, language: str) -> Split:
         return split_sentences(self._corpus.sentences(language))
-
-    def _refuse_training_language(self, language: str) -> None:
-        if language in self.fold.training:
-            raise SplitError(
-                f"{language}: a training language of fold {self.fold.name}; wanted one it has not seen"
-            )

@@ -5,8 +5,9 @@ inventories can be compared. With no language likelier than another beforehand, 
 language is in proportion to the probability that its model gives to the sentence.
 
 A sentence that suits no model has a best one nevertheless. It is in *no known* language if a model that knows nothing
-of the order of letters pays less for it than the best one: one that draws letters as often as they occur in the text
-of that language, or one that draws all letters of its inventory equally often. With a threshold, it is also in no known
+of the order of letters pays less for it than the best one: one that draws letters as the unigram of that language does
+(with Kneser-Ney smoothing, by how many different letters they follow), or one that draws all letters of its inventory
+equally often. With a threshold, it is also in no known
 language if the best model pays more bits per character than that. The first rule notices other scripts and no language
 at all; a related language in the same letters may pass, which a threshold can prevent.
 """
@@ -78,8 +79,8 @@ def orderless_nats(model: AdaptedModel, sentence: str) -> tuple[float, float]:
     """What a sentence costs without regard to the order of its letters.
 
     Returns:
-        With all of the inventory equally likely; and with letters as frequent as in the text that was learned from,
-        or the same once more if there was none.
+        With all of the inventory equally likely; and with letters as likely as the n-gram of order one has them, or
+        the same once more if there is none.
     """
     vocabulary = model.vocabulary
     naming = vocabulary.others_nats(vocabulary.encode(sentence).others)

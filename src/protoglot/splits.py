@@ -75,11 +75,23 @@ def few_shot_sample(train: Sequence[str], number: int, *, language: str, seed: i
 
 
 def first_characters(sentences: Iterable[str], num_characters: int) -> tuple[str, ...]:
-    """Whole sentences from the first on, of about so many characters with their ends; at least one if there is one."""
+    """Whole sentences from the first on, of at most so many characters with their ends, but one if there is one."""
     taken: list[str] = []
     total = 0
     for sentence in sentences:
         if taken and total + len(sentence) + 1 > num_characters:
+            break
+        taken.append(sentence)
+        total += len(sentence) + 1
+    return tuple(taken)
+
+
+def enough_sentences(sentences: Iterable[str], num_characters: int) -> tuple[str, ...]:
+    """Whole sentences from the first on, until they have so many characters with their ends, or more."""
+    taken: list[str] = []
+    total = 0
+    for sentence in sentences:
+        if total >= num_characters:
             break
         taken.append(sentence)
         total += len(sentence) + 1

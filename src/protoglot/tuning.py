@@ -1,9 +1,9 @@
 """Settings of adaptation, chosen on validation languages; nothing is ever chosen on a held-out one.
 
-Every method gets the same number of trials. A search starts from common settings and changes one at a time:
-strength of the prior first, where there is one, then dropout, epochs and learning rate; a change that helps is
-kept. Trials use a few of the validation languages; the best of each method then meet on all of them. With the
-method that wins, the mixers and the calibration are learned.
+Every method gets the same number of trials. A search starts from common settings and changes one at a time, by turns:
+strength of the prior, where it has one to choose, epochs, dropout and learning rate, and then each of them once more;
+a change that helps is kept. Trials use a few of the validation languages; the best of each method then meet on all of
+them. With the method that wins, the mixers and the calibration are learned.
 """
 
 import hashlib
@@ -27,13 +27,13 @@ from protoglot.prior.methods import MAX_TRIALS, AdaptationConfig, Method
 from protoglot.prior.mixer import Mixer, Mixing, Predictions, fit_mixer
 from protoglot.prior.universal import Tuned, UniversalPrior
 from protoglot.scores import Score, mean_bits_per_character
-from protoglot.splits import Split, few_shot_sample
+from protoglot.splits import Split, enough_sentences, few_shot_sample
 from protoglot.storage import append_line, write_atomically
 
 _ORDERS = range(2, 9)
 
 START: Mapping[Method, AdaptationConfig] = {
-    Method.NINF: AdaptationConfig(method=Method.NINF, strength=1e-5),
+    Method.NINF: AdaptationConfig(method=Method.NINF, strength=1.0),
     Method.FITU: AdaptationConfig(method=Method.FITU, strength=0.0),
     Method.UNIV: AdaptationConfig(method=Method.UNIV, strength=1e-3),
     Method.L2_SP: AdaptationConfig(method=Method.L2_SP, strength=1e-3),
@@ -43,8 +43,8 @@ START: Mapping[Method, AdaptationConfig] = {
 
 _Axis = tuple[str, tuple[float, ...]]
 _SHARED_AXES: tuple[_Axis, ...] = (
-    ("dropout", (0.1, 0.2, 0.3)),
     ("num_epochs", (10, 4)),
+    ("dropout", (0.2, 0.0, 0.1)),
     ("learning_rate", (2.5e-3, 6e-3)),
 )
 _STRENGTHS: Mapping[Method, tuple[float, ...]] = {
@@ -184,7 +184,7 @@ class Tuner:
             for code in self._languages
         }
         self._scored = {
-            code: first_characters(split.development, config.scored_characters) for code, split in usable.items()
+            code: enough_sentences(split.development, config.scored_characters) for code, split in usable.items()
         }
 
         self._digests = {code: _digest(self._samples[code], self._scored[code]) for code in usable}
@@ -238,16 +238,13 @@ class Tuner:
         """Settings to try, each a change of the best so far."""
         yield self._starts[method]
         number = 1
-        for name, values in (("strength", _STRENGTHS[method]), *_SHARED_AXES):
-            for value in values:
-                if number == self.config.num_trials:
-                    return
-                best = min(tried, key=lambda config: tried[config])
-                change: dict[str, Any] = {name: value}
-                candidate = replace(best, **change)
-                if candidate not in tried:
-                    yield candidate
-                    number += 1
+        for change in _changes(method):
+            if number == self.config.num_trials:
+                return
+            candidate = replace(min(tried, key=lambda config: tried[config]), **change)
+            if candidate not in tried:
+                yield candidate
+                number += 1
 
     def _mean(self, config: AdaptationConfig, languages: Sequence[str]) -> float:
         return mean_bits_per_character([self._score(config, code) for code in languages])
@@ -284,7 +281,7 @@ class Tuner:
             self.config.mixer_characters, _MAX_MIXED_NUMBERS // (num_examples * numbers_a_character) or 1
         )
         for code in self._languages:
-            text = first_characters(self.texts[code].development, num_characters)
+            text = enough_sentences(self.texts[code].development, num_characters)
             for number in self.config.mixer_sentences:
                 sample = self._samples[code][:number]
                 model = learn_language(prior, sample, features=self._features(code), mixing=None)
@@ -315,7 +312,7 @@ class Tuner:
         """Temperature and shares for a language without text."""
         examples = []
         for code in self._languages:
-            text = first_characters(self.texts[code].development, self.config.mixer_characters)
+            text = enough_sentences(self.texts[code].development, self.config.mixer_characters)
             vector = self._features(code)
             features = None if vector is None else torch.tensor(vector).to(self.prior.mean.model.embedding)
             model, vocabulary = adapt(self.prior, [], features, AdaptationConfig())
@@ -334,6 +331,15 @@ class Tuner:
         return self.prior.mean.features.get(code)
 
 
+def _changes(method: Method) -> Iterator[dict[str, Any]]:
+    """What to change, one setting after the other, so that few trials look at all of them."""
+    axes = [(name, values) for name, values in (("strength", _STRENGTHS[method]), *_SHARED_AXES) if values]
+    for turn in range(max(len(values) for _, values in axes)):
+        for name, values in axes:
+            if turn < len(values):
+                yield {name: values[turn]}
+
+
 def _digest(*texts: Sequence[str]) -> str:
     """What tells texts apart."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
@@ -343,20 +349,9 @@ def tuning_identity(prior: UniversalPrior, config: TuningConfig) -> str:
     """What must be the same for old trials to count, besides their texts: weights, and how much is scored."""
     weights = sum(float(weight.detach().double().sum()) for weight in prior.mean.model.parameters())
     fisher = sum(float(values.double().sum()) for values in prior.fisher.values())
+    spread = sum(float(values.double().sum()) for values in (prior.spread or {}).values())
     scored = {name: value for name, value in asdict(config).items() if name in ("scored_characters", "seed")}
-    return json.dumps([weights, fisher, scored])
-
-
-def first_characters(sentences: Sequence[str], number: int) -> tuple[str, ...]:
-    """Whole sentences from the start of a text, until they have a number of characters."""
-    chosen: list[str] = []
-    total = 0
-    for sentence in sentences:
-        if total >= number:
-            break
-        chosen.append(sentence)
-        total += len(sentence) + 1
-    return tuple(chosen)
+    return json.dumps([weights, fisher, spread, scored])
 
 
 def join_predictions(pieces: Sequence[tuple[Predictions, Tensor]]) -> tuple[Predictions, Tensor]:

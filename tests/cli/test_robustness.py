@@ -1,14 +1,18 @@
 """Whatever a user may give: the commands for a model of one's own answer, or say in one line what is wrong."""
 
+import errno
 import io
+import re
 import shutil
 import sys
+from unittest import mock
 
 import pytest
 
 from protoglot.ngram import NGram
 from protoglot.trained import save_trained
 from protoglot.vocabulary import Vocabulary
+from test_language_learning import tuned_prior
 from tiny import tiny_adapted, tiny_trained
 
 TEXTS = {  # content of a file, and what the error names; nothing where there is none
@@ -18,6 +22,7 @@ TEXTS = {  # content of a file, and what the error names; nothing where there is
     "utf-16": ("ab ab\n".encode("utf-16"), None),
     "emoji": ("👩‍👩‍👧 ab 🎉\n".encode(), None),
     "right to left": ("שלום עולם\nمرحبا بالعالم\n".encode(), None),
+    "mixed scripts": ("ab жук 漢字 שלום हिन्दी ab\n".encode(), None),
     "marks alone": ("\u0301" * 50 + "\n", None),
     "controls within": (b"a\x00b\x1b[31m\n" + b"ab\n" * 20, None),
     "markup": (b"<script>alert(1)</script> & \"'\n", None),
@@ -28,6 +33,7 @@ TEXTS = {  # content of a file, and what the error names; nothing where there is
     "cut utf-8": ("ab é".encode()[:-1], "invalid UTF-8"),
     "binary": (bytes(1000), "NUL bytes"),
     "endless line": (b"a" * 100_001, "more than 100,000 characters"),
+    "a line of 10 MB": (b"ab " * 3_500_000, "more than 100,000 characters"),
 }
 COMMANDS = {  # with a text
     "score": lambda model, text, folder: (
@@ -41,6 +47,13 @@ COMMANDS = {  # with a text
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("robust") / "model"
     tiny_adapted().save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def prior(tmp_path_factory):
+    path = tmp_path_factory.mktemp("robust") / "prior"
+    tuned_prior().save(path)
     return path
 
 
@@ -64,6 +77,74 @@ def test_texts(protoglot, model, tmp_path, command, case):
         assert wrong in error
         assert str(text) in error
         assert [file.name for file in tmp_path.iterdir()] == ["text.txt"]
+
+
+@pytest.mark.parametrize("checked", [[], ["--no-check"]])
+@pytest.mark.parametrize("case", TEXTS)
+def test_texts_to_learn_from(protoglot, prior, tmp_path, case, checked):
+    content, wrong = TEXTS[case]
+    text, out = tmp_path / "text.txt", tmp_path / "model"
+    text.write_bytes(content if isinstance(content, bytes) else content.encode())
+    status, printed, error = protoglot("adapt", text, "--prior", prior, "--out", out, *checked)
+    if wrong is None:
+        assert (status, "Traceback" in error) == (0, False), error
+        assert str(out) in printed
+        status, _, error = protoglot("score", out, text)
+        assert (status, error) == (0, "")
+    else:
+        assert status == 2
+        assert one_line(error.splitlines(keepends=True)[-1])
+        assert wrong in error
+        assert [file.name for file in tmp_path.iterdir()] == ["text.txt"]
+
+
+WRITING = {
+    "adapt": lambda prior, model, folder: ("adapt", folder / "text.txt", "--prior", prior, "--out", folder / "o"),
+    "score, heat map": lambda prior, model, folder: (
+        *("score", model, folder / "text.txt", "--heat-map", folder / "m.html"),
+    ),
+    "score, characters": lambda prior, model, folder: (
+        *("score", model, folder / "text.txt", "--characters", folder / "c.tsv"),
+    ),
+    "score, rows": lambda prior, model, folder: ("score", model, folder / "text.txt", "--out", folder / "r.csv"),
+    "export arpa": lambda prior, model, folder: (
+        *("export", model, "--format", "arpa-ngram", "--out", folder / "o"),
+    ),
+    "export json": lambda prior, model, folder: ("export", model, "--format", "json", "--out", folder / "o"),
+}
+
+
+@pytest.mark.parametrize("command", WRITING)
+@pytest.mark.parametrize(
+    ("trouble", "status", "message"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 2, "No space left on device"),
+        (OSError(errno.EACCES, "Permission denied"), 2, "Permission denied"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+    ids=["full disk", "no permission", "Ctrl-C"],
+)
+def test_nothing_is_left_half_written(
+    protoglot, prior, model, tmp_path, monkeypatch, command, trouble, status, message
+):
+    (tmp_path / "text.txt").write_text("ab ab\n" * 3)
+    arguments = WRITING[command](prior, model, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", mock.Mock(side_effect=trouble))
+        found, _, error = protoglot(*arguments)
+    assert found == status
+    assert one_line(error.splitlines(keepends=True)[-1])
+    assert message in error
+    assert [file.name for file in tmp_path.iterdir()] == ["text.txt"]
+    assert protoglot(*arguments)[0] == 0  # and once more, with room
+
+
+def test_ctrl_c_while_learning_leaves_nothing(protoglot, prior, tmp_path, monkeypatch):
+    (tmp_path / "text.txt").write_text("ab ab\n" * 30)
+    monkeypatch.setattr("protoglot.adaptation.fit", mock.Mock(side_effect=KeyboardInterrupt))
+    status, _, error = protoglot("adapt", tmp_path / "text.txt", "--prior", prior, "--out", tmp_path / "o")
+    assert (status, "interrupted" in error) == (130, True)
+    assert [file.name for file in tmp_path.iterdir()] == ["text.txt"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -117,6 +198,18 @@ def with_another_order(model, tmp_path):
     return path
 
 
+def of_a_newer_version(model, tmp_path):
+    path = tmp_path / "newer"
+    shutil.copytree(model, path)
+    file = path / "header.json"
+    changed = re.sub(
+        r'"version": (\d+)', lambda found: f'"version": {int(found[1]) + 1}', file.read_text(), count=1
+    )
+    assert changed != file.read_text()
+    file.write_text(changed)
+    return path
+
+
 def a_file(model, tmp_path):
     path = tmp_path / "file"
     path.write_text("ab")
@@ -143,7 +236,7 @@ def an_ngram(model, tmp_path):
     return tmp_path / "ngram"
 
 
-DAMAGED = [tampered, truncated, with_another_order, a_file, an_empty_directory, nothing]
+DAMAGED = [tampered, truncated, with_another_order, of_a_newer_version, a_file, an_empty_directory, nothing]
 WITH_MODEL = {
     "score": lambda path, folder: ("score", path, folder / "text.txt"),
     "complete": lambda path, folder: ("complete", path, "a"),

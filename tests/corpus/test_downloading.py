@@ -35,7 +35,7 @@ def assert_whole(destination, content=CONTENT):
 # A law: cuts do not change the content.
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     size=st.integers(0, 2_000),
     cuts=st.lists(st.integers(0, 900), max_size=12),

@@ -199,7 +199,7 @@ xml_pieces = st.sampled_from(
 
 
 @given(st.binary(max_size=100) | st.lists(xml_pieces, max_size=20).map(b"".join))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
 def test_any_bytes_are_read_or_refused(tmp_path, content):
     path = tmp_path / "random.xml"
     path.write_bytes(content)

@@ -263,7 +263,7 @@ def test_an_existing_destination_is_refused(unpack, tmp_path):
 WHOLE = gzip.compress(honest_tar({**FILES, "noise": random.Random(2).randbytes(3000)}), mtime=0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, len(WHOLE) - 1))
 def test_a_truncated_archive_never_passes(length):
     with tempfile.TemporaryDirectory() as folder:
@@ -274,7 +274,7 @@ def test_a_truncated_archive_never_passes(length):
         assert list(Path(folder).iterdir()) == [archive]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, len(WHOLE) - 1), st.integers(1, 255))
 def test_a_flipped_byte_changes_nothing_or_is_noticed(position, flip):
     damaged = bytearray(WHOLE)
@@ -293,7 +293,7 @@ def test_a_flipped_byte_changes_nothing_or_is_noticed(position, flip):
 RAW = honest_tar()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.tuples(st.integers(0, len(RAW) - 1), st.integers(0, 255)), min_size=1, max_size=8), st.booleans()
 )

@@ -57,7 +57,7 @@ def check(ngram, text):
 
 
 @pytest.mark.parametrize("smoothing", Smoothing)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(sentences, st.text("ab c!", max_size=8), st.integers(1, 5))
 def test_every_probability_is_that_of_the_model(smoothing, training, text, order):
     check(NGram.train(training, Vocabulary.of(["ab c"]), order=order, smoothing=smoothing), text)

@@ -13,6 +13,7 @@ from protoglot.report.claims import (
     paper_claims,
     rivalries,
 )
+from protoglot.report.making import cost_table
 from protoglot.report.settings import few_shot, joint, zero_shot
 
 CLAIM = Comparison(statement="a < b", lower=joint("oest"), higher=joint("bare"))
@@ -158,4 +159,29 @@ def test_the_table_says_what_the_rows_say(study_of):
     assert table["Typology helps, few-shot"][3].text.startswith("? not enough rows")
     assert table["Typology helps, few-shot"][5].text == "–"
     assert len(table) == 15
+    joint = table["Typology helps, joint"]
+    assert [cell.text for cell in joint[5:6]] == ["-0.235"]
+    assert float(joint[6].text) < -0.235 < float(joint[7].text)
     assert rivals_table(study_of(rows)) is None
+
+
+def test_the_table_of_rivals_says_what_share_of_the_rival_is_paid(study_of):
+    rows = []
+    for language in ("aaa", "bbb"):
+        rows.append(made_up.few(language, "univ", "oest", 2.0))
+        rows.append(made_up.few(language, "n-gram", None, 2.5))
+    rows.append(made_up.few("ccc", "n-gram", None, 9.0))  # of a language that has no other score
+    table = rivals_table(study_of(rows))
+    (row,) = [row for row in table.rows if "UNIV OEST" in row[1].text]
+    assert row[[column.key for column in table.columns].index("ratio")].text == "0.800"
+
+
+def test_the_table_of_costs_adds_up(study_of):
+    rows = [
+        made_up.zero("aaa", "univ", "bare", 2.0, seconds=1.0, characters=100),
+        made_up.zero("bbb", "univ", "bare", 2.0, seconds=2.0, characters=300),
+        made_up.zero("aaa", "univ", "oest", 2.0, seconds=9.0),
+    ]
+    cells = [[cell.text for cell in row] for row in cost_table(study_of(rows)).rows]
+    assert cells[0][1:] == ["2", "400", "1.50", "3"]
+    assert cells[1][1:] == ["1", "1,000", "9.00", "9"]

@@ -17,7 +17,6 @@ ONE = made_up.zero("aaa", "univ", "bare", 2.5)
 @given(st.randoms(use_true_random=False))
 @settings(
     max_examples=10,
-    deadline=None,
     phases=[Phase.generate],  # no order is simpler than another
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -177,3 +177,50 @@ def test_settings_that_are_given_are_where_tuning_starts_or_what_is_used():
     assert settings_of(untuned, UnitKind.FEW_SHOT) == [wanted] * len(CODES)
     assert settings_of(tuned, UnitKind.FEW_SHOT) == [{}] * len(CODES)
     assert settings_of(tuned, UnitKind.TUNE) == [{"fitu": wanted}] * 2
+
+
+def test_settings_are_chosen_on_validation_languages_alone():
+    grid = FewShot(conditionings=("bare",), methods=("fitu", "univ"), sentences=(10,))
+    tuning = TuningBudget(trials=2, languages=1, trial_languages=1)
+    plan = {unit.name: unit for unit in make_plan(replace(BASE, few_shot=(grid,), tuning=tuning), RECORDS)}
+    tunes = [unit for unit in plan.values() if unit.kind is UnitKind.TUNE]
+    assert len(tunes) == 2
+    for unit in tunes:
+        train = plan[plan[unit.needs["prior"]].needs["model"]]
+        fold = fold_for(CODES, train.settings["hold_out"], num_validation=1, seed=0)
+        assert set(unit.settings["languages"]) == set(unit.texts) == set(fold.validation)
+
+
+def test_a_language_is_held_out_by_one_partition_whatever_the_seed():
+    grid = ZeroShot(conditionings=("bare",), methods=("univ",))
+    config = replace(BASE, zero_shot=(grid,), seeds=(0, 1, 2))
+    units = [unit for unit in make_plan(config, RECORDS) if unit.kind is UnitKind.ZERO_SHOT]
+    found = {(unit.settings["language"], unit.settings["partition"]) for unit in units}
+    assert len(units) == len(CODES) * 3
+    assert len(found) == len(CODES)
+
+
+def test_texts_of_one_language_are_planned_for_as_they_are_trained_on():
+    twice = [replace(record, iso639_3="eus") if record.code == "fra" else record for record in RECORDS]
+    codes = {record.code: record.iso639_3 for record in twice}
+    grid = ZeroShot(conditionings=("bare",), methods=("univ",))
+    config = replace(BASE, zero_shot=(grid,))
+    for seed in range(4):
+        plan = {unit.name: unit for unit in make_plan(replace(config, seeds=(seed,)), twice)}
+        for unit in plan.values():
+            if unit.kind is UnitKind.ZERO_SHOT:
+                train = plan[plan[unit.needs["prior"]].needs["model"]].settings
+                fold = fold_for(
+                    CODES,
+                    train["hold_out"],
+                    num_validation=train["num_validation"],
+                    seed=train["seed"],
+                    iso639_3=codes,
+                )
+                assert unit.settings["language"] in fold.held_out
+                assert plan[unit.needs["prior"]].settings["num_languages"] == len(fold.training)
+    train_keys = [
+        {key for name, key in keys_of(config, records).items() if name.startswith("train")}
+        for records in (RECORDS, twice)
+    ]
+    assert not train_keys[0] & train_keys[1]

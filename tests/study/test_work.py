@@ -1,14 +1,18 @@
 """Real units: tiny models on made-up languages."""
 
 import os
+from collections import Counter
 
 import pytest
 
+from protoglot.corpus.opening import open_corpus
+from protoglot.splits import split_sentences
 from protoglot.study.scheduling import State, Worker, states_of
 from protoglot.study.session import start_study
-from protoglot.study.work import MODEL, make_runner
+from protoglot.study.work import MODEL, Desk, make_runner
 from protoglot.study.workers import Assignment
 from study.fake import write_study
+from test_folds import MarkedCorpus
 
 CONFIG = """
 name = "tiny"
@@ -163,10 +167,24 @@ def test_densities_are_densities(finished):
 
 def test_characters_are_counted_in_training_text_only(finished):
     found, _ = finished
+    corpus = open_corpus(found.corpus)
     for row in rows(finished, "unigram"):
         assert row["name"]
-        assert sum(row["counts"].values()) > 0
+        assert row["counts"] == Counter("".join(split_sentences(corpus.sentences(row["language"])).train))
     assert len(rows(finished, "unigram")) == len(found.records)
+
+
+@pytest.mark.parametrize("sample", range(3))
+def test_what_is_learned_from_and_what_is_scored_are_of_different_parts(sample):
+    corpus = MarkedCorpus(["qaa", "qba"])
+    desk = Desk(corpus, corpus_name="marked")
+    settings = {"language": "qba", "sentences": 10, "seed": 0, "sample": sample, "characters": 10**6}
+    split = split_sentences(corpus.sentences("qba"))
+    learned, scored = desk._sample(settings), desk._test(settings)
+    assert len(set(learned)) == 10
+    assert set(learned) <= set(split.train)
+    assert scored == split.test
+    assert learned != desk._sample({**settings, "sample": sample + 1})
 
 
 def test_a_trained_model_is_kept_without_its_checkpoints(finished):

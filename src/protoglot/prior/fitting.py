@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from protoglot.batching import BatchingConfig, Stream, plan_epoch
+from protoglot.errors import TrainingError
 from protoglot.model.network import LanguageModel
 from protoglot.prior.methods import AdaptationConfig
 
@@ -47,6 +48,9 @@ def fit(
         config: settings; its dropout must be in the model already.
         gaussian: prior over the weights; ``None`` for none.
         on_epoch: called after each epoch with its number and the bits per character paid in it.
+
+    Raises:
+        TrainingError: if the loss, a gradient or, at the end, a weight is not finite.
     """
     num_characters = len(stream) - 1
     batching = BatchingConfig(
@@ -68,16 +72,27 @@ def fit(
             nats, _ = model.nats(ids[:-1], ids[1:], features, generator=generator)
             optimizer.zero_grad()
             nats.mean().backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(model.parameters(), config.max_gradient_norm)
+            norm = float(torch.nn.utils.clip_grad_norm_(model.parameters(), config.max_gradient_norm))
+            paid = float(nats.detach().sum())
+            if not math.isfinite(paid) or not math.isfinite(norm):
+                raise TrainingError(
+                    f"adaptation, epoch {epoch + 1}: loss {paid:g} nats, gradient norm {norm:g}; wanted finite numbers "
+                    f"(a learning rate below {config.learning_rate:g} may help)"
+                )
             for group in optimizer.param_groups:
                 group["lr"] = rate
             optimizer.step()
             if gaussian is not None:
                 pull_towards_mean(model, optimizer, gaussian, strength=1 / num_characters, rate=rate)
-            total += float(nats.detach().sum())
+            total += paid
             step += 1
         if on_epoch is not None:
             on_epoch(epoch + 1, total / num_characters / math.log(2))
+    if not all(bool(weight.isfinite().all()) for weight in model.parameters()):
+        raise TrainingError(
+            f"adaptation: weights that are not finite after {step} steps; wanted finite ones (a learning rate below "
+            f"{config.learning_rate:g} may help)"
+        )
 
 
 @torch.no_grad()

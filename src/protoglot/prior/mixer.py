@@ -118,7 +118,7 @@ def fit_mixer(
     *,
     on_step: Callable[[int], None] | None = None,
 ) -> None:
-    """Learn the weights of a mixer from texts of several languages, in place; each text counts equally.
+    """Learn the weights of a mixer from texts of several languages, in place; each counts by its length.
 
     Args:
         mixer: any.

@@ -172,13 +172,13 @@ class StudyConfig:
     """Languages that no model trains on, scored like held-out ones with the priors of the first partition."""
 
     partitions: int | Literal["paper"] = "paper"
-    """How many groups of languages are made by seed, or the paper's four."""
+    """How many groups of languages are dealt, the same for all seeds, or the paper's four."""
 
     held_out: tuple[int, ...] = (1, 2, 3, 4)
     """Which of them are held out, each by models of its own."""
 
     seeds: tuple[int, ...] = (0,)
-    """Of everything that is drawn."""
+    """Of all else that is drawn: validation languages, batches, weights, samples."""
 
     training: TrainingBudget
     prior: PriorBudget = field(default_factory=PriorBudget)

@@ -40,8 +40,10 @@ class UnitKind(StrEnum):
     """Scores a language with a model that was trained on it."""
 
 
-VERSIONS: dict[UnitKind, int] = {**dict.fromkeys(UnitKind, 1), UnitKind.TUNE: 2, UnitKind.FEW_SHOT: 2}
+VERSIONS: dict[UnitKind, int] = {**dict.fromkeys(UnitKind, 1), UnitKind.TUNE: 3, UnitKind.FEW_SHOT: 2}
 """Part of the identity of a unit: raised when a change of the code changes what units of a kind give."""
+
+_PARTITION_SEED = 0  # a language is held out by one partition, whatever the seed of training
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +163,16 @@ class _Planner:
     def _plan_prior(self, seed: int, number: int, fold: Fold, conditioning: str, held_out: Sequence[str]) -> None:
         """A model with one partition held out, its prior, and all that is scored with it."""
         where = f"{conditioning}, partition {number}, seed {seed}"
-        train = self._train(where, conditioning, self._hold_out(number), fold, self._config.training.budget, seed)
+        training = self._config.training
+        train = self._train(
+            where,
+            conditioning,
+            self._hold_out(number),
+            fold,
+            training.budget,
+            seed,
+            num_validation=training.num_validation,
+        )
         prior = self._add(
             UnitKind.PRIOR,
             where,
@@ -212,7 +223,8 @@ class _Planner:
         """A model of all languages, scored on each."""
         fold = fold_for(self._languages, "none", num_validation=0, seed=seed)
         where = f"{conditioning}, all languages, seed {seed}"
-        train = self._train(where, conditioning, "none", fold, self._config.training.joint_budget, seed)
+        budget = self._config.training.joint_budget
+        train = self._train(where, conditioning, "none", fold, budget, seed, num_validation=0)
         for grid in self._config.joint:
             if conditioning in grid.conditionings:
                 for code in self._chosen(grid.languages, dict.fromkeys(self._languages, 0)):
@@ -224,7 +236,17 @@ class _Planner:
                         texts=[code],
                     )
 
-    def _train(self, where: str, conditioning: str, hold_out: str, fold: Fold, budget: str, seed: int) -> str:
+    def _train(
+        self,
+        where: str,
+        conditioning: str,
+        hold_out: str,
+        fold: Fold,
+        budget: str,
+        seed: int,
+        *,
+        num_validation: int,
+    ) -> str:
         training = self._config.training
         reads_all = training.inventory == "corpus"
         return self._add(
@@ -235,13 +257,14 @@ class _Planner:
                 "preset": self._config.preset,
                 "budget": budget,
                 "hold_out": hold_out,
-                "num_validation": len(fold.validation),
+                "num_validation": num_validation,
                 "inventory": training.inventory,
                 "characters_per_language": training.characters_per_language,
                 "batch_size": training.batch_size,
                 "learning_rate": training.learning_rate,
                 "languages": self._languages,
                 "iso639_3": self._typology(conditioning, *self._languages),
+                **self._texts_of_one_language(),
                 "seed": seed,
             },
             texts=self._languages if reads_all else sorted((*fold.training, *fold.validation)),
@@ -286,6 +309,14 @@ class _Planner:
     def _typology(self, conditioning: str, *codes: str) -> dict[str, str]:
         """Under which codes typology knows languages; nothing where it is not looked at."""
         return {} if conditioning == "bare" else {code: self._records[code].iso639_3 for code in sorted(codes)}
+
+    def _texts_of_one_language(self) -> dict[str, object]:
+        """Codes that have one role because they are one language; nothing where each is its own."""
+        texts: dict[str, list[str]] = {}
+        for code in self._languages:
+            texts.setdefault(self._records[code].iso639_3, []).append(code)
+        shared = sorted(codes for codes in texts.values() if len(codes) > 1)
+        return {"texts_of_one_language": shared} if shared else {}
 
     def _conditionings(self) -> list[str]:
         grids: list[ZeroShot | FewShot] = [*self._config.zero_shot, *self._config.few_shot]
@@ -346,8 +377,18 @@ class _Planner:
                 )
 
     def _hold_out(self, number: int) -> str:
+        """The partition to hold out; one that is made here is the same for all seeds of the study."""
         partitions = self._config.partitions
-        return f"partition:{number}" if partitions == "paper" else f"partition:{number}/{partitions}"
+        if partitions == "paper":
+            return f"partition:{number}"
+        fold = fold_for(
+            self._languages,
+            f"partition:{number}/{partitions}",
+            num_validation=0,
+            seed=_PARTITION_SEED,
+            iso639_3=self._iso639_3,
+        )
+        return ",".join(fold.held_out)
 
     def _fold(self, number: int, seed: int) -> Fold:
         return fold_for(
@@ -355,8 +396,12 @@ class _Planner:
             self._hold_out(number),
             num_validation=self._config.training.num_validation,
             seed=seed,
-            iso639_3={code: record.iso639_3 for code, record in self._records.items()},
+            iso639_3=self._iso639_3,
         )
+
+    @property
+    def _iso639_3(self) -> dict[str, str]:
+        return {code: record.iso639_3 for code, record in self._records.items()}
 
 
 def canonical(value: object) -> str:
