@@ -2,8 +2,9 @@
 
 Models are made as ``protoglot adapt`` makes them: some of the sentences are held out first, to see how far the mixture
 is to be trusted. ``run`` scores five languages of eld (news, not Bibles), and with ``--bibles PATH`` the nine Bible
-texts that the prior was not trained on; with ``--udhr`` also texts of the Universal Declaration. Rows that are there
-are not made again. ``table`` makes the table in the documentation from the rows.
+texts that the prior was not trained on; with ``--udhr`` also eight translations of the Universal Declaration, which
+are too short for 100 sentences. Rows that are there are not made again. ``table`` makes the table in the documentation
+from the rows.
 """
 
 import argparse
@@ -22,7 +23,7 @@ ROWS = RESULTS / "quality.jsonl"
 TABLE = Path(__file__).parent.parent / "docs" / "model-card-scores.md"
 ELD = ("aze", "cat", "kur", "msa", "yor")
 BIBLES = ("afr", "dje", "est", "kek", "mri", "slk", "som", "tur", "xho")
-UDHR = ("gle", "hau", "isl", "plt", "sme", "que")
+UDHR = ("cym", "fij", "gle", "hau", "lug", "mlt", "sme", "uzn")
 NUMBERS = (100, 30, 10)
 LOG_2 = math.log(2)
 
@@ -74,6 +75,9 @@ def run(arguments: argparse.Namespace) -> None:
                 if not arguments.methods and (source, code, number, "model") in done:
                     continue
                 split = split_sentences(corpus.sentences(code))
+                if len(split.train) < number:
+                    print(f"{code}: {len(split.train)} sentences in {name}, so no {number} to learn from")
+                    continue
                 text = enough_sentences(split.test, arguments.characters)
                 for row in score(prior, present[code], split.train, text, number, arguments.methods):
                     whole = {"source": source, "language": code, "sentences": number, **row}
@@ -146,8 +150,8 @@ def make_table(rows: list[Row]) -> str:
         place.setdefault(row["method"], {})[row["language"]] = row["nats"] / row["characters"] / LOG_2
     methods = list(dict.fromkeys(row["method"] for row in rows))
     lines = [
-        "| source | sentences | languages | " + " | ".join(methods) + " | model of n-gram | below n-gram |",
-        "|---|---:|---:|" + "---:|" * (len(methods) + 2),
+        f"| source | sentences | languages | {' | '.join(methods)} | model of n-gram | below n-gram | model of 4-gram |",
+        "|---|---:|---:|" + "---:|" * (len(methods) + 3),
     ]
     for (source, number), by_method in sorted(bits.items(), key=lambda item: (item[0][0], -item[0][1])):
         cells = [
@@ -157,10 +161,11 @@ def make_table(rows: list[Row]) -> str:
         model, rival = by_method["model"], by_method["n-gram"]
         share = statistics.fmean(model.values()) / statistics.fmean(rival.values())
         below = sum(model[code] < rival[code] for code in model)
+        of_four = statistics.fmean(model.values()) / statistics.fmean(by_method["4-gram"].values())
         lines.append(
             f"| {source} | {number} | {len(model)} | "
             + " | ".join(cells)
-            + f" | {share:.3f} | {below} / {len(model)} |"
+            + f" | {share:.3f} | {below} / {len(model)} | {of_four:.3f} |"
         )
     return "\n".join([*lines, ""])
 

@@ -97,3 +97,25 @@ def test_the_seed_reaches_all_that_is_drawn(tmp_path, protoglot, monkeypatch):
     for arguments in called:
         assert arguments[arguments.index("--seed") + 1] == "7"
     assert called[0][called[0].index("--learning-rate") + 1] == "0.0"
+
+
+def test_a_longer_budget_goes_on_training(tmp_path, protoglot):
+    corpus = make_corpus(tmp_path)
+    out = tmp_path / "prior"
+    arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--sequences", 2]
+    arguments += ["--validation-languages", 1, "--methods", "fitu", "--trials", 1, "--threads", 1, "--out", out]
+    assert protoglot(*arguments, "--budget", "1epochs")[0] == 0
+    shorter = UniversalPrior.load(out)
+    out.rename(tmp_path / "shorter")
+    status, _, messages = protoglot(*arguments, "--budget", "2epochs")
+    assert status == 0, messages
+    longer = UniversalPrior.load(out)
+    assert [prior.mean.provenance["budget"] for prior in (shorter, longer)] == ["1 epochs", "2 epochs"]
+    metrics = (tmp_path / "prior.parts" / "run" / "metrics.jsonl").read_text()
+    steps = [json.loads(line)["step"] for line in metrics.splitlines()]
+    assert steps == sorted(steps)  # it went on, and did not start anew
+    assert longer.tuned.trials != shorter.tuned.trials
+    out.rename(tmp_path / "longer")
+    for budget in ("1epochs", "5min"):  # less, and another measure
+        status, _, messages = protoglot(*arguments, "--budget", budget)
+        assert (status, "a longer --budget" in messages) == (2, True)

@@ -10,6 +10,7 @@ import click
 from protoglot.cli.computing import SEED, computing_options, prepare
 from protoglot.errors import StorageError
 from protoglot.storage import make_directory, write_atomically
+from protoglot.training.budget import Budget
 
 
 @click.command()
@@ -67,7 +68,8 @@ def build(
     """Make a prior to be passed on: train, measure, tune and pack, one after the other.
 
     The languages of --leave-out are not read, not even for their characters. What is done is kept in OUT.parts: after
-    Ctrl-C the same command goes on. The prior is packed into a quarter of its size.
+    Ctrl-C the same command goes on; with a longer --budget, once OUT is moved away, it goes on training. The prior is
+    packed into a quarter of its size.
 
     \b
     Examples:
@@ -94,6 +96,7 @@ def build(
     tuning = ["tune", str(prior), "--corpus", corpus_name, "--methods", methods, "--trials", str(trials)]
     tuning += ["--out", str(tuned), "--seed", str(seed)]
     stages = {"trained": training, "measured": measuring, "tuned": tuning}
+    _forget_shorter_training(parts, stages)
     _refuse_other_arguments(parts, stages)
     where = [*(["--threads", str(threads)] if threads else []), "--device", device]
     for stage, arguments in stages.items():
@@ -116,20 +119,42 @@ def build(
     return 0
 
 
+def _forget_shorter_training(parts: Path, stages: Mapping[str, list[str]]) -> None:
+    """Where nothing but the budget has grown, training is not done, nor what follows from it."""
+    done = _command_of(parts / "trained.json")
+    wanted = stages["trained"]
+    if done is None or len(done) != len(wanted):
+        return
+    place = wanted.index("--budget") + 1
+    if [*done[:place], *done[place + 1 :]] != [*wanted[:place], *wanted[place + 1 :]]:
+        return
+    before, now = Budget.parse(done[place]), Budget.parse(wanted[place])
+    if before.kind is now.kind and before.amount < now.amount:
+        for stage in reversed(stages):
+            (parts / f"{stage}.json").unlink(missing_ok=True)
+
+
+def _command_of(marker: Path) -> list[str] | None:
+    """The command that a stage was done with; ``None`` if it was not."""
+    try:
+        command = json.loads(marker.read_bytes())["command"]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StorageError(f"{marker}: damaged; wanted it, and all of {marker.parent}, removed") from error
+    if not isinstance(command, list):
+        raise StorageError(f"{marker}: damaged; wanted it, and all of {marker.parent}, removed")
+    return [str(word) for word in command]
+
+
 def _refuse_other_arguments(parts: Path, stages: Mapping[str, list[str]]) -> None:
     """What was done with other arguments must not become part of this prior."""
     for stage, arguments in stages.items():
-        marker = parts / f"{stage}.json"
-        if not marker.exists():
-            continue
-        try:
-            done = json.loads(marker.read_bytes())["command"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StorageError(f"{marker}: damaged; wanted it, and all of {parts}, removed") from error
-        if done != arguments:
+        done = _command_of(parts / f"{stage}.json")
+        if done is not None and done != arguments:
             raise click.UsageError(
-                f"{parts}: {stage} by protoglot {' '.join(map(str, done))}; wanted the same arguments "
-                f"({' '.join(arguments)}), or another --out"
+                f"{parts}: {stage} by protoglot {' '.join(done)}; wanted the same arguments "
+                f"({' '.join(arguments)}), a longer --budget, or another --out"
             )
 
 
