@@ -150,7 +150,7 @@ def make_table(rows: list[Row]) -> str:
         place.setdefault(row["method"], {})[row["language"]] = row["nats"] / row["characters"] / LOG_2
     methods = list(dict.fromkeys(row["method"] for row in rows))
     lines = [
-        f"| source | sentences | languages | {' | '.join(methods)} | model of n-gram | below n-gram | model of 4-gram |",
+        f"| source | sentences | languages | {' | '.join(methods)} | model of n-gram | below n-gram | of 4-gram |",
         "|---|---:|---:|" + "---:|" * (len(methods) + 3),
     ]
     for (source, number), by_method in sorted(bits.items(), key=lambda item: (item[0][0], -item[0][1])):
