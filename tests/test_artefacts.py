@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import pickle
 import shutil
 
@@ -197,7 +198,9 @@ def test_missing_files_are_named(artefact, name, instead):
 
 
 def test_a_missing_artefact_is_named(tmp_path):
-    with pytest.raises(StorageError, match=r"nowhere: no such directory; wanted a directory that protoglot wrote"):
+    with pytest.raises(
+        StorageError, match=r"nowhere: no such directory; wanted the directory of a model or prior"
+    ):
         load_artefact(tmp_path / "nowhere", kind="thing")
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="below"):
@@ -364,3 +367,13 @@ def test_the_header_alone(artefact):
     assert header["content"] == CONTENT
     (artefact / "weights.safetensors").unlink()
     assert read_header(artefact) == header
+
+
+def test_files_may_be_read_by_whom_the_umask_lets(tmp_path):
+    before = os.umask(0o027)
+    try:
+        save_artefact(tmp_path / "made", kind="thing", content={}, tensors={"a": {"b": np.zeros(3)}})
+    finally:
+        os.umask(before)
+    modes = {file.name: file.stat().st_mode & 0o777 for file in (tmp_path / "made").iterdir()}
+    assert modes == {"a.safetensors": 0o640, "header.json": 0o640}

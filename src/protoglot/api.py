@@ -96,7 +96,7 @@ class Prior:
         language: str | None = None,
         method: Method | str | None = None,
         mixture: bool = True,
-        check: bool = False,
+        check: bool = True,
         seed: int = 0,
         on_epoch: Callable[[int, int, float], None] | None = None,
     ) -> Model:
@@ -107,7 +107,8 @@ class Prior:
             language: code or name, whose typology is then looked up, or a .csv file of it; ``None`` if unknown.
             method: how; by default what won when the prior was tuned.
             mixture: mix the network with an n-gram of the same sentences.
-            check: learn twice, first without some of the sentences, to see how far the mixture is to be trusted.
+            check: learn twice, first without some of the sentences, to see how far the mixture is to be trusted, as
+                ``protoglot adapt`` does.
             seed: of batches and dropout.
             on_epoch: called after each epoch with its number, the number of all, and the bits per character paid.
         """
@@ -128,7 +129,7 @@ class Prior:
                 on_epoch=on_epoch,
             )
 
-        trust = check_model(learn, check_folds(sentences, seed=seed)).trust if check else 1.0
+        trust = check_model(learn, check_folds(sentences, seed=seed)).trust if check and mixture else 1.0
         return Model(replace(learn(sentences), trust=trust))
 
 

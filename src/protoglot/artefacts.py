@@ -19,6 +19,7 @@ from protoglot.errors import StorageError
 from protoglot.storage import directory_written_whole, sha256_of, sync_directory
 
 HEADER = "header.json"
+_RUN = "run.json"  # of a run, which has checkpoints and no header
 _FORMAT = "protoglot-artefact"
 _VERSION = 1
 _MAX_HEADER_BYTES = 64 << 20
@@ -49,6 +50,7 @@ def save_artefact(path: Path, *, kind: str, content: Mapping[str, object], tenso
             file = folder / f"{name}.safetensors"
             # Not ascontiguousarray, which makes a vector of a scalar.
             save_file({key: np.asarray(value, order="C") for key, value in arrays.items()}, file)
+            file.chmod(folder.stat().st_mode & 0o666)  # safetensors makes it the owner's alone
             files[file.name] = {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
         header = {"format": _FORMAT, "version": _VERSION, "kind": kind, "files": files, "content": dict(content)}
         header["sha256"] = _digest(header)
@@ -68,7 +70,7 @@ def load_artefact(path: Path, *, kind: str) -> tuple[dict[str, Any], dict[str, d
     """
     header = read_header(path)
     if header["kind"] != kind:
-        raise StorageError(f"{path}: a {header['kind']}; wanted a {kind}")
+        raise StorageError(f"{path}: {_with_article(header['kind'])}; wanted {_with_article(kind)}")
     tensors = {}
     for name, facts in sorted(header["files"].items()):
         file = path / name
@@ -86,7 +88,8 @@ def read_header(path: Path) -> dict[str, Any]:
         StorageError: as :func:`load_artefact`.
     """
     if path.is_file():
-        raise StorageError(f"{path}: a file; wanted a directory with {HEADER} (pickles are never read)")
+        hint = "zipped models are to be unpacked, and pickles are never read"
+        raise StorageError(f"{path}: a file; wanted a directory with {HEADER} ({hint})")
     file = path / HEADER
     try:
         if file.stat().st_size > _MAX_HEADER_BYTES:
@@ -94,7 +97,9 @@ def read_header(path: Path) -> dict[str, Any]:
         header = json.loads(file.read_bytes())
     except FileNotFoundError as error:
         found = f"no {HEADER} in it" if path.exists() else "no such directory"
-        raise StorageError(f"{path}: {found}; wanted a directory that protoglot wrote") from error
+        if (path / _RUN).is_file():
+            found = "a run of protoglot train"
+        raise StorageError(f"{path}: {found}; wanted the directory of a model or prior") from error
     except OSError as error:
         raise StorageError(f"{file}: cannot be read ({error.strerror or error})") from error
     except (ValueError, RecursionError) as error:
@@ -111,6 +116,10 @@ def read_header(path: Path) -> dict[str, Any]:
     if not all(isinstance(header.get(part), type_) for part, type_ in parts.items()):
         raise StorageError(f"{file}: damaged; wanted the parts {', '.join(parts)}")
     return header
+
+
+def _with_article(kind: str) -> str:
+    return f"{'an' if kind[:1] in 'aeio' else 'a'} {kind}"
 
 
 def _load_tensors(file: Path, facts: object) -> dict[str, NDArray[Any]]:

@@ -86,8 +86,8 @@ def make_fold(
     texts = _texts_of_languages(others, iso639_3)
     if not 0 <= num_validation < len(texts):
         raise SplitError(
-            f"partition {name}: {num_validation} validation languages of the {len(texts)} not held out; "
-            f"wanted 0 to {len(texts) - 1}"
+            f"{num_validation} validation languages of the {len(texts)} not held out; wanted 0 to {len(texts) - 1} "
+            "(--validation-languages, or num_validation of a study)"
         )
     validation = {
         code for first in shuffled(texts, "validation", name, seed)[:num_validation] for code in texts[first]

@@ -142,3 +142,15 @@ def test_the_installed_prior_is_taken_unless_another_is_named(tmp_path, protoglo
 def test_methods_that_do_not_exist_are_refused(tmp_path, protoglot):
     status, _, error = protoglot("tune", tmp_path, "--methods", "magic")
     assert (status, "wanted some of ninf" in error) == (2, True)
+
+
+def test_a_language_that_the_prior_has_read_is_no_new_one(tmp_path, protoglot, mine):
+    prior = prior_on_disk(tmp_path)
+    loaded = UniversalPrior.load(prior)
+    read, held_out = loaded.mean.fold.training[0], loaded.mean.fold.held_out[0]
+    for number, (language, is_said) in enumerate([(read, True), (held_out, False)]):
+        out = tmp_path / f"model{number}"
+        arguments = ("--prior", prior, "--language", language, "--no-check", "--threads", 1, "--out", out)
+        status, output, messages = protoglot("adapt", mine, *arguments)
+        assert status == 0, messages
+        assert ("the prior has read other text in this language" in output) is is_said

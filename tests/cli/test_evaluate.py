@@ -265,3 +265,9 @@ def test_the_real_command(trained_run, corpus, tmp_path):
     done = subprocess.run([*command, str(tmp_path), *options], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "no header.json in it" in one_line(done.stderr)
+
+
+def test_the_corpus_is_that_of_the_run_unless_another_is_named(call, trained_run, capsys):
+    _, named, _ = call(trained_run, "--format", "json")
+    assert run(["evaluate", str(trained_run), "--threads", "1", "--format", "json"]) == 0
+    assert capsys.readouterr().out == named

@@ -62,6 +62,14 @@ def test_help_names_every_command(protoglot):
     assert protoglot("-h") == (status, out, err)
 
 
+@pytest.mark.parametrize("words", [(), ("corpus",), ("study",)])
+def test_no_command_shows_the_help(protoglot, words):
+    status, printed, error = protoglot(*words)
+    _, wanted, _ = protoglot(*words, "--help")
+    assert (status, error) == (2, "")
+    assert printed == wanted
+
+
 def test_version(protoglot, installed):
     assert protoglot("--version") == (0, f"protoglot, version {package.__version__}\n", "")
     assert installed("--version").stdout.decode() == f"protoglot, version {package.__version__}\n"

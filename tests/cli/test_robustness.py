@@ -283,6 +283,8 @@ WRONG_OPTIONS = [
     ("info", "--format", "xml"),
     ("export", "--format", "onnx"),
     ("export", "--format", "pickle", "--out", "o"),
+    ("export", "--format", "json", "--out", "-"),
+    ("score", "--threads", "100000"),
 ]
 
 
@@ -312,3 +314,35 @@ def test_a_directory_that_cannot_be_written_is_named(protoglot, model, tmp_path)
         assert status == 2
         assert one_line(error)
         assert str(target) in error
+
+
+def test_an_export_replaces_nothing(protoglot, model, tmp_path):
+    target = tmp_path / "mine.txt"
+    target.write_text("my sentences")
+    for form in ("json", "arpa-ngram", "onnx"):
+        status, _, error = protoglot("export", model, "--format", form, "--out", target)
+        assert status == 2
+        assert one_line(error)
+        assert f"{target}: exists already" in error
+    assert target.read_text() == "my sentences"
+
+
+def test_a_run_is_no_model_and_a_packed_model_is_to_be_unpacked(protoglot, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    status, _, error = protoglot("complete", tmp_path / "run", "a")
+    assert (status, "a run of protoglot train; wanted the directory of a model" in error) == (2, True)
+    tiny_adapted().save(tmp_path / "model")
+    packed = shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path / "model")
+    status, _, error = protoglot("complete", packed, "a")
+    assert (status, "zipped models are to be unpacked" in error) == (2, True)
+
+
+def test_a_place_where_nothing_can_be_written_is_noticed_before_learning(protoglot, prior, tmp_path, monkeypatch):
+    (tmp_path / "text.txt").write_text("ab ab\n" * 3)
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != str(tmp_path))
+    target = tmp_path / "new" / "model"
+    status, printed, error = protoglot("adapt", tmp_path / "text.txt", "--prior", prior, "--out", target)
+    assert (status, printed) == (2, "")
+    assert one_line(error)
+    assert f"nothing can be written in {tmp_path}" in error

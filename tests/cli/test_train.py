@@ -201,3 +201,9 @@ def test_help_is_quick_and_shows_examples():
     ).stdout
     assert "--resume" in help_text
     assert any(line.strip().startswith("protoglot train ") for line in help_text.splitlines())
+
+
+def test_there_must_be_a_run_to_go_on_with(corpus, tmp_path, capsys):
+    assert run(arguments(corpus, tmp_path / "run", "--resume")) == 2
+    assert f"no run in {tmp_path / 'run'}" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

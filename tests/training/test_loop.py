@@ -281,7 +281,7 @@ def test_evaluations_are_spread_over_the_run(whole_run):
     assert len(lines) == plan.training.num_evaluations == 5
     for number, line in enumerate(lines, start=1):
         assert number / 5 <= line["characters"] / plan.budget.amount < number / 5 + 0.1
-        assert sorted(line["validation"]) == sorted(FOLD.validation) != []
+        assert sorted(line["validation"]) == sorted(load_trained(whole_run("bare")).fold.validation) != []
         assert line["validation_bits_per_character"] == pytest.approx(np.mean(list(line["validation"].values())))
 
 

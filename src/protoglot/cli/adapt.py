@@ -1,5 +1,6 @@
 """``protoglot adapt``."""
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,11 @@ METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 @click.option("--learning-rate", type=float, help="Of Adam.")
 @click.option("--dropout", type=float, help="Share of units left out in a step.")
 @click.option("--mixture/--no-mixture", default=True, help="Mix the network with an n-gram of the same text.")
-@click.option("--check/--no-check", default=True, help="First hold some sentences out, and report what they cost.")
+@click.option(
+    "--check/--no-check",
+    default=True,
+    help="First hold some sentences out: they say what the model is worth, and how far to trust the prior.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -88,6 +93,7 @@ def adapt(
     target = out or text_path.with_name(f"{text_path.name}.model")
     if target.exists():
         raise click.UsageError(f"--out {target}: exists already; wanted a new directory")
+    _refuse_closed_place(target)
     with opened_text(text_path) as text:
         sentences = [sentence for _, sentence in text.sentences()]
     chosen_prior = prior_path or shipped_prior()
@@ -98,6 +104,8 @@ def adapt(
     is_tuned = prior.tuned is not None and settings.method in prior.tuned.methods
     untuned = "" if is_tuned else f", which was not tuned (strength {settings.strength:g})"
     click.echo(f"{features.source}; method {settings.method}{untuned}")
+    if features.language in _languages_read(prior):
+        click.echo("the prior has read other text in this language: scores are not those of a new one")
 
     def learn(chosen: "Sequence[str]", label: str) -> "AdaptedModel":
         return _learn(prior, chosen, settings, features.vector, features.language, mixture, label)
@@ -118,6 +126,19 @@ def adapt(
     with progress_of_amount(1, "saving"):
         replace(model, trust=trust, provenance=provenance).save(target)
     click.echo(f"{target}: learned from {len(sentences):,} sentences in {time.monotonic() - start:.1f} s")
+
+
+def _refuse_closed_place(target: Path) -> None:
+    """Say now, and not after learning, that nothing can be written where the model is to be."""
+    place = next((folder for folder in target.absolute().parents if folder.exists()), Path("/"))
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise click.UsageError(f"--out {target}: nothing can be written in {place}; wanted another place")
+
+
+def _languages_read(prior: "UniversalPrior") -> set[str]:
+    """ISO 639-3 codes of the languages that a prior was trained on."""
+    known = prior.mean.languages
+    return {known[code].iso639_3 for code in prior.mean.fold.training if code in known}
 
 
 def describe_text(sentences: "Sequence[str]", prior: "UniversalPrior") -> str:
@@ -142,7 +163,7 @@ def describe_text(sentences: "Sequence[str]", prior: "UniversalPrior") -> str:
         )
     warning = ""
     if number > _MANY_UNKNOWN * counts.total():
-        warning = "\nmost of this text is in letters that the prior has never seen: it can help only a little"
+        warning = "\nmuch of this text is in letters that the prior has never seen: it can help only a little"
     return f"{len(sentences):,} sentences, {counts.total():,} characters; script: {scripts}; {unknown}{warning}"
 
 

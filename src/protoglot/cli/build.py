@@ -105,7 +105,7 @@ def build(
             continue
         # A stage that was killed between its result and this marker: the result is whole, but not known to be ours.
         _remove_result({"measured": prior, "tuned": tuned}.get(stage))
-        resumed = ["--resume"] if stage == "trained" and run.exists() else []
+        resumed = ["--resume"] if stage == "trained" and (run / "run.json").exists() else []
         status = _call([*arguments, *where, *resumed])
         if status:
             return status

@@ -1,5 +1,6 @@
 """Where a command computes, and what it draws: ``--device``, ``--threads`` and ``--seed``."""
 
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -23,6 +24,9 @@ def computing_options(command: Command) -> Command:
 
 def prepare(device: str, threads: int | None) -> str:
     """Set up what :func:`computing_options` asks for; return the device chosen."""
+    cores = os.cpu_count() or 1
+    if threads is not None and threads > cores:
+        raise click.UsageError(f"--threads {threads}: more than there are cores; wanted 1 to {cores}")
     from protoglot.devices import choose_device, prepare_cpu
 
     chosen = choose_device(device)

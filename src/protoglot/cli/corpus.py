@@ -40,17 +40,32 @@ corpus.add_command(fetch)
 
 def corpus_options(command: Command) -> Command:
     """Add ``--corpus``, ``--languages`` and ``--script``, which say what text a command reads."""
+    option = click.option(
+        "--corpus",
+        "corpus_name",
+        metavar="NAME|PATH",
+        default=DEFAULT_CORPUS,
+        show_default=True,
+        help="eld, udhr, a path, or kind:PATH (folder, christos, ebible).",
+    )
+    return option(_selection_options(command))
+
+
+def corpus_options_of_a_model(command: Command) -> Command:
+    """The same options for a command that has a model, whose corpus is the default."""
+    option = click.option(
+        "--corpus",
+        "corpus_name",
+        metavar="NAME|PATH",
+        help="eld, udhr, a path, or kind:PATH (folder, christos, ebible) [default: what the model was trained on].",
+    )
+    return option(_selection_options(command))
+
+
+def _selection_options(command: Command) -> Command:
     for option in (
         click.option("--script", metavar="NAME", help="Only languages in this script, such as Latin."),
         click.option("--languages", metavar="CODES", help="Only these languages: codes joined by commas."),
-        click.option(
-            "--corpus",
-            "corpus_name",
-            metavar="NAME|PATH",
-            default=DEFAULT_CORPUS,
-            show_default=True,
-            help="eld, udhr, a path, or kind:PATH (folder, christos, ebible).",
-        ),
     ):
         command = option(command)
     return command

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from protoglot.cli.computing import computing_options, prepare
-from protoglot.cli.corpus import corpus_options, open_selected
+from protoglot.cli.corpus import DEFAULT_CORPUS, corpus_options_of_a_model, open_selected
 from protoglot.cli.output import (
     Row,
     format_option,
@@ -21,7 +21,7 @@ from protoglot.cli.output import (
 
 @click.command()
 @click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
-@corpus_options
+@corpus_options_of_a_model
 @click.option(
     "--part",
     type=click.Choice(["train", "development", "test"]),
@@ -40,7 +40,7 @@ from protoglot.cli.output import (
 @format_option
 def evaluate(
     model_path: Path,
-    corpus_name: str,
+    corpus_name: str | None,
     languages: str | None,
     script: str | None,
     part: str,
@@ -73,7 +73,8 @@ def evaluate(
             raise click.UsageError(f"role {role!r}; wanted some of {', '.join(known)}")
     chosen = prepare(device, threads)
     trained = load_trained(model_path, device=chosen)
-    opened = open_selected(corpus_name, languages, script)
+    named = corpus_name or str(trained.provenance.get("corpus", DEFAULT_CORPUS))
+    opened = open_selected(named, languages, script)
     present = {record.code for record in opened.languages()}
     role_of = {code: role for role in wanted for code in getattr(trained.fold, role) if code in present}
     if not role_of:

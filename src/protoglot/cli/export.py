@@ -42,6 +42,10 @@ def export(model_path: Path, form: str, out: Path, order: int | None) -> None:
       protoglot export mine.txt.model --format arpa-ngram --out mine.arpa
       protoglot export mine.txt.model --format onnx --out mine.onnx
     """
+    if str(out) == "-":
+        raise click.UsageError("--out -: standard output; wanted the path of a file")
+    if out.exists():
+        raise click.UsageError(f"--out {out}: exists already; wanted a new file")
     if form == "arpa-ngram":
         _export_arpa(model_path, out, order)
     elif order is not None:

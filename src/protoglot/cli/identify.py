@@ -61,14 +61,14 @@ def identify(
     than another beforehand.
 
     A line is in an unknown language if even the best model pays more for it than one that knows nothing of the order
-    of letters: with letters as frequent as in the text of that language, or all equally frequent. A related language
+    of letters, be they as usual as in that language or all equally frequent. A related language
     in the same letters may pass for a known one; a --threshold somewhat above what `protoglot score` says of other
     sentences in the known languages keeps it out.
 
     \b
     Examples:
-      protoglot identify quc.model cak.model tzh.model --text letters.txt
-      protoglot identify quc.model cak.model --threshold 4 --format csv < letters.txt
+      protoglot identify tzh.model tzo.model yua.model --text letters.txt
+      protoglot identify tzh.model tzo.model --threshold 4 --format csv < letters.txt
     """
     from protoglot.adapted import AdaptedModel
     from protoglot.identification import Identifier
@@ -117,7 +117,7 @@ def _print_languages(rows: Sequence[Row], num_models: int) -> None:
         table.add_row(
             f"{row['line']:,}",
             str(row["language"]),
-            f"{row['probability']:.3f}",
+            f"{row['probability']:.3f}" if row["language"] == row["best"] else "–",
             f"{row['bits_per_character']:.3f}",
             shortened(str(row["sentence"])),
         )

@@ -87,6 +87,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         status = cli.main(args=arguments, prog_name="protoglot", standalone_mode=False)
         sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return EXIT_USER_ERROR
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "protoglot"
         return _complain(f"{error.format_message()} (see {command} --help)")

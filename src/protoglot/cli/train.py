@@ -91,9 +91,11 @@ def train(
     from protoglot.training.data import Inventory
     from protoglot.training.loop import Ending
     from protoglot.training.monitor import format_seconds, watch, with_tensorboard
-    from protoglot.training.runs import RunPlan
+    from protoglot.training.runs import RUN, RunPlan
     from protoglot.training.runs import train as train_run
 
+    if resume and not (run / RUN).exists():
+        raise click.UsageError(f"--resume: no run in {run}; wanted the directory of one as --out, or no --resume")
     settings = TRAINING_PRESETS[preset]
     if learning_rate is not None:
         settings = replace(settings, learning_rate=learning_rate)

@@ -60,7 +60,8 @@ def features_for(prior: UniversalPrior, language: str | None) -> Features:
             f"{error} (or no language: the mean of the training languages is then used; or a .csv file of features)"
         ) from error
     vector = known[by_iso[code]] if code in by_iso else typology.vector(code)
-    return Features(_checked(vector, prior, code), f"typology of {titled(code)}", code)
+    imputed = "" if typology.observed(code).any() else " (nothing observed, all imputed from other languages)"
+    return Features(_checked(vector, prior, code), f"typology of {titled(code)}{imputed}", code)
 
 
 def _checked(vector: NDArray[np.float32], prior: UniversalPrior, name: str) -> NDArray[np.float32]:
