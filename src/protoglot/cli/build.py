@@ -130,7 +130,7 @@ def _forget_shorter_training(parts: Path, stages: Mapping[str, list[str]]) -> No
         return
     before, now = Budget.parse(done[place]), Budget.parse(wanted[place])
     if before.kind is now.kind and before.amount < now.amount:
-        for stage in reversed(stages):
+        for stage in reversed(list(stages)):
             (parts / f"{stage}.json").unlink(missing_ok=True)
 
 
