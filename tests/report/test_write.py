@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from tests.report import made_up
 
+from protoglot.report.texts import text_tables
 from protoglot.report.write import write_report
 
 VOID = {"meta", "br", "hr", "col"}
@@ -219,3 +220,15 @@ def test_how_to_run_it_again_can_be_typed(tmp_path, changes, wanted):
     rows = [made_up.environment(**changes), made_up.score("aaa", 1.0)]
     write_report(made_up.write(tmp_path / "rows.jsonl", rows), tmp_path / "out")
     assert wanted in "".join(check(tmp_path / "out").text)
+
+
+def test_a_text_that_a_model_writes_for_all_languages_is_shown_once(study_of):
+    rows = [
+        made_up.text(code, "same", partition=None, regime="joint", conditioning="bare") for code in ("aaa", "bbb")
+    ]
+    rows += [made_up.text(code, f"of {code}", partition=None, regime="joint") for code in ("aaa", "bbb")]
+    tables = text_tables(study_of(rows))
+    cells = [[[cell.text for cell in row] for row in table.rows] for table in tables]
+    assert [[row[-1] for row in table] for table in cells] == [["same"], ["of aaa", "of bbb"]]
+    assert cells[0][0][:2] == ["aaa to bbb", "2 languages"]
+    assert ["for all" in table.caption for table in tables] == [True, False]

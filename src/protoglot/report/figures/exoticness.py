@@ -89,7 +89,7 @@ def exoticness_scatter(study: Study) -> Figure | None:
 def _say(setting: Setting, found: Correlation) -> str:
     if math.isnan(found.p_value):
         return f"{setting.full_label}: {found.num_pairs} languages"
-    return f"{setting.full_label}: r = {found.coefficient:.2f}, p = {found.p_value:.2g}, n = {found.num_pairs}"
+    return f"{setting.full_label}: r = {found.coefficient:.2f}, p = {found.p_value:.2g}"
 
 
 def _panel(study: Study, setting: Setting, index: int, scores: Mapping[str, float], said: str) -> Markup:
