@@ -124,5 +124,5 @@ def test_facts_as_json_have_the_whole_vocabulary(tmp_path):
 
 def test_facts_want_a_vocabulary(tmp_path):
     save_run(tmp_path)
-    with pytest.raises(StorageError, match=r"header\.json"):
+    with pytest.raises(StorageError, match=r"a run of protoglot train; wanted the directory of a model or prior"):
         to_json_facts(tmp_path)
