@@ -10,6 +10,7 @@ from protoglot.adapted import AdaptedModel
 from protoglot.corpus.interface import LanguageRecord
 from protoglot.folds import Fold
 from protoglot.model.config import TINY, Conditioning, ModelConfig
+from protoglot.model.contexts import SCALE
 from protoglot.model.network import LanguageModel
 from protoglot.ngram import NGram
 from protoglot.prior.calibration import Calibration
@@ -44,11 +45,16 @@ def tiny_model(
     config = tiny_config(conditioning, **changes)
     model = LanguageModel(config, vocabulary_size=vocabulary_size, num_features=num_features, seed=seed).double()
     if scattered:
-        generator = torch.Generator().manual_seed(seed + 1)
-        with torch.no_grad():
-            for weight in model.parameters():
-                weight += 0.3 * torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
+        scatter(model, torch.Generator().manual_seed(seed + 1))
     return model
+
+
+@torch.no_grad()
+def scatter(model: torch.nn.Module, generator: torch.Generator) -> None:
+    """Add noise to every weight."""
+    for name, weight in model.named_parameters():
+        size = 0.3 / SCALE if name.startswith("contexts.") else 0.3  # the same, where rows of tables are read
+        weight += size * torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
 
 
 def random_ids(length: int, num_sequences: int, vocabulary_size: int = 9, *, seed: int = 0) -> torch.Tensor:
@@ -146,9 +152,9 @@ def tiny_adapted(
     )
     generator = torch.Generator().manual_seed(seed)
     mixer = None if mixing is None or not with_ngram else Mixer(Mixing(mixing), 4, hidden_size=5, seed=seed)
-    with torch.no_grad():
-        for weight in [*network.parameters(), *(mixer.parameters() if mixer is not None else ())]:
-            weight += 0.3 * torch.randn(weight.shape, generator=generator)
+    for part in (network, mixer):
+        if part is not None:
+            scatter(part, generator)
     features = np.random.default_rng(seed).random(NUM_FEATURES, dtype=np.float32)
     even = np.full(len(vocabulary) - 1, 1 / (len(vocabulary) - 1), dtype=np.float32)
     return AdaptedModel(

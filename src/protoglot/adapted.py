@@ -185,10 +185,7 @@ class AdaptedModel:
             Log-probabilities of what comes next, (B, V - 1), and the places after the ids.
         """
         contexts = [self._context_after(cursor, id_) for cursor, id_ in zip(cursors, ids, strict=True)]
-        state = State(
-            torch.cat([cursor.network.hidden for cursor in cursors], dim=1),
-            torch.cat([cursor.network.cell for cursor in cursors], dim=1),
-        )
+        state = State.side_by_side([cursor.network for cursor in cursors])
         mixer = self.mixer if self.ngram is not None else None
         predictions, after = predict_next(
             self.network,
@@ -202,10 +199,7 @@ class AdaptedModel:
         network = predictions.log_probabilities[:, 0]
         found = self._soften(network) if mixer is None else self._mix(mixer, predictions)
         rows = (slice(row, row + 1) for row in range(len(contexts)))
-        return found, [
-            Cursor(State(after.hidden[:, row], after.cell[:, row]), context)
-            for row, context in zip(rows, contexts, strict=True)
-        ]
+        return found, [Cursor(after.rows(row), context) for row, context in zip(rows, contexts, strict=True)]
 
     def _context_after(self, cursor: Cursor, id_: int) -> tuple[int, ...]:
         if id_ in (BEGIN, END):

@@ -92,7 +92,7 @@ def _score_side_by_side(
             piece = texts[names[row]].stream[position : position + num_steps + 1]
             ids[: len(piece), row] = piece
         on_device = torch.from_numpy(ids).to(device)
-        state = type(state)(state.hidden[:, :active].contiguous(), state.cell[:, :active].contiguous())
+        state = state.rows(slice(active))
         rows = features if features is None or features.dim() == 1 else features[:active]
         costs, state = model.nats(on_device[:-1], on_device[1:], rows, state)  # (T, B)
         costs = costs.double().cpu()

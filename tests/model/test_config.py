@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protoglot.errors import ConfigError
-from protoglot.model.config import PAPER, PRESETS, TINY, Conditioning, ModelConfig
+from protoglot.model.config import PAPER, PRESETS, TINY, Conditioning, ContextTable, ModelConfig
 
 sizes = st.integers(1, 3000)
 rates = st.floats(0, 1, exclude_max=True)
@@ -19,6 +19,9 @@ configs = st.builds(
     oest_size=sizes,
     plat_size=sizes,
     residual=st.booleans(),
+    contexts=st.lists(st.builds(ContextTable, length=st.integers(2, 6), rows=sizes, size=sizes), max_size=3).map(
+        tuple
+    ),
     embedding_dropout=rates,
     hidden_dropout=rates,
     output_dropout=rates,
@@ -68,6 +71,8 @@ def test_wrong_rates_are_named(name, value):
 def test_other_wrong_values_are_named():
     with pytest.raises(ConfigError, match=r"^model\.residual: 1; wanted true or false$"):
         replace(TINY, residual=1)
+    with pytest.raises(ConfigError, match=r"^model\.contexts: \[\]; wanted tables of contexts$"):
+        replace(TINY, contexts=[])
     # A plain string would be equal to its member and yet not be it.
     with pytest.raises(ConfigError, match=r"^model\.conditioning: 'oest'; wanted"):
         replace(TINY, conditioning="oest")
@@ -79,12 +84,32 @@ def test_foreign_json_is_refused(value):
         ModelConfig.from_json(value, name="file")
 
 
-@pytest.mark.parametrize("missing", [field.name for field in fields(ModelConfig)])
+@pytest.mark.parametrize("missing", [field.name for field in fields(ModelConfig) if field.name != "contexts"])
 def test_a_missing_field_is_refused(missing):
     value = TINY.to_json()
     del value[missing]
     with pytest.raises(ConfigError, match=r"^file: not a model configuration"):
         ModelConfig.from_json(value, name="file")
+
+
+def test_a_model_from_before_there_were_contexts_has_none():
+    value = TINY.to_json()
+    del value["contexts"]
+    assert ModelConfig.from_json(value, name="file") == replace(TINY, contexts=())
+
+
+@pytest.mark.parametrize("name", ["length", "rows", "size"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, "3", None, True, 2**30])
+def test_wrong_sizes_of_contexts_are_named(name, value):
+    table = {"length": 2, "rows": 8, "size": 3, name: value}
+    with pytest.raises(ConfigError, match=rf"^file: model\.contexts\.{name}: {value!r}; wanted a whole number"):
+        ModelConfig.from_json({**TINY.to_json(), "contexts": [table]}, name="file")
+
+
+@pytest.mark.parametrize("value", [None, 3, [3], [{}], [{"length": 2}], "x"])
+def test_contexts_that_are_none_are_named(value):
+    with pytest.raises(ConfigError, match=r"^file: contexts .*; wanted tables of contexts$"):
+        ModelConfig.from_json({**TINY.to_json(), "contexts": value}, name="file")
 
 
 @pytest.mark.parametrize("kind", ["gru", 3, None, ["bare"], {}])

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from protoglot.model.config import Conditioning
+from protoglot.model.contexts import SCALE, context_rows
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, LayerWeights
 
 Squares = dict[str, Tensor]
@@ -83,6 +84,11 @@ class _Pass:
         vectors = F.linear(flow, model.projection[:, : self.hidden])  # (T, B, E)
         if self.beside is not None:
             vectors = vectors + self.beside
+        before = model.initial_state(ids.shape[1]).recent
+        contexts, _ = model.read_contexts(inputs, before)
+        if contexts is not None:
+            gates = model.context_gates(flow)  # (T, B, D)
+            vectors = vectors + F.linear(contexts * gates, model.context_projection)
         outgoing = model.logits(vectors).softmax(dim=-1)  # (T, B, V - 1)
         outgoing.scatter_add_(
             2, (targets - NUM_UNPREDICTED).unsqueeze(2), -torch.ones_like(outgoing[:, :, :1])
@@ -93,8 +99,16 @@ class _Pass:
         to_vectors = outgoing @ model.embedding[NUM_UNPREDICTED:]  # (T, B, E)
         self.total["projection"][:, : self.hidden] += _products(to_vectors, flow).square_().sum(0)
         to_encoded = self._add_projection_of_features(to_vectors)
-
         gradient = to_vectors @ model.projection[:, : self.hidden]  # (T, B, H)
+        if contexts is not None:
+            self.total["context_projection"] += _products(to_vectors, contexts * gates).square_().sum(0)
+            to_passed = to_vectors @ model.context_projection  # (T, B, D)
+            self._add_contexts(to_passed * gates, torch.cat([before, inputs]))
+            to_gating = to_passed * contexts * gates * (1 - gates / 2)  # before the sigmoid
+            self.total["gate_weight"] += _products(to_gating, flow).square_().sum(0)
+            self.total["gate_bias"] += to_gating.sum(0).square().sum(0)
+            gradient = gradient + to_gating @ model.gate_weight
+
         for layer in reversed(range(config.num_layers)):
             to_gates = _run_backward(gradient, traces[layer], self.stack[layer].recurrent)  # (T, B, 4H)
             to_encoded = _add(to_encoded, self._add_layer(layer, to_gates, traces[layer]))
@@ -110,6 +124,25 @@ class _Pass:
             0, rows.flatten(), (gradient * scale).transpose(0, 1).flatten(0, 1)
         )
         self.total["embedding"] += embedding.square_().sum(0)
+
+    def _add_contexts(self, to_contexts: Tensor, ids: Tensor) -> None:
+        """Tables of contexts, whose rows a sequence may read several times: their gradients are added, then squared.
+
+        Args:
+            to_contexts: gradient of what was read, (T, B, D).
+            ids: characters read, behind those before them, (reach + T, B).
+        """
+        reach = len(ids) - len(to_contexts)
+        tables = self.model.config.contexts
+        parts = torch.split(to_contexts * SCALE, [table.size for table in tables], dim=2)
+        for number, (table, gradient) in enumerate(zip(tables, parts, strict=True)):
+            rows = context_rows(ids, table, reach=reach)  # (T, B)
+            owners = torch.arange(ids.shape[1], device=ids.device) * table.rows
+            # A sequence reads few of the rows: what it has read, not a whole table for each sequence.
+            read, place = torch.unique(rows + owners, return_inverse=True)
+            summed = gradient.new_zeros(len(read), table.size)
+            summed.index_add_(0, place.flatten(), gradient.flatten(0, 1))
+            self.total[f"contexts.{number}"].index_add_(0, read % table.rows, summed.square_())
 
     def _add_projection_of_features(self, to_vectors: Tensor) -> Tensor | None:
         """OEST: the columns of the projection that meet f(t); returns the gradient of f(t), (B, r)."""
