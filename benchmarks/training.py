@@ -17,21 +17,13 @@ from torch import nn
 
 from protoglot.devices import prepare_cpu
 from protoglot.evaluation import CHUNK_LENGTH
-from protoglot.model.config import COMPACT, PAPER, Conditioning
+from protoglot.model.config import PAPER, PRESETS, Conditioning, ModelConfig
 from protoglot.model.network import LanguageModel
-from protoglot.training.config import COMPACT as COMPACT_TRAINING
+from protoglot.training.config import PRESETS as TRAINING_PRESETS
 from protoglot.training.loop import dropout_generator, make_optimizer, training_step
 
 VOCABULARY_SIZE = 356
 NUM_FEATURES = 245
-REGULARISED = replace(
-    COMPACT,
-    embedding_dropout=PAPER.embedding_dropout,
-    hidden_dropout=PAPER.hidden_dropout,
-    output_dropout=PAPER.output_dropout,
-    recurrent_dropconnect=PAPER.recurrent_dropconnect,
-)
-
 WANTED = {
     "bare step": 0.85,
     "oest step": 0.75,
@@ -45,17 +37,20 @@ def main() -> None:
     """Measure, print and save."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=31)
-    parser.add_argument("--batch-size", type=int, default=COMPACT_TRAINING.batching.batch_size)
+    parser.add_argument("--preset", choices=("plain", "compact"), default="plain")
+    parser.add_argument("--batch-size", type=int, help="sequences per step [default: the preset's]")
     parser.add_argument("--length", type=int, default=125)
     parser.add_argument("--texts", type=int, default=52, help="languages scored side by side")
     arguments = parser.parse_args()
+    config = PRESETS[arguments.preset]
+    batch_size = arguments.batch_size or TRAINING_PRESETS[arguments.preset].batching.batch_size
     prepare_cpu()
     peak = matmul_gflops()
-    training = measure(training_variants(arguments.batch_size, arguments.length), arguments.rounds)
-    scoring = measure(scoring_variants(arguments.texts), arguments.rounds)
+    training = measure(training_variants(config, batch_size, arguments.length), arguments.rounds)
+    scoring = measure(scoring_variants(config, arguments.texts), arguments.rounds)
     peak = max(peak, matmul_gflops())
     rates = {
-        **{name: arguments.batch_size * arguments.length / seconds for name, seconds in training.items()},
+        **{name: batch_size * arguments.length / seconds for name, seconds in training.items()},
         **{name: arguments.texts * CHUNK_LENGTH / seconds for name, seconds in scoring.items()},
     }
     rows = []
@@ -72,10 +67,10 @@ def main() -> None:
                 "wanted": WANTED.get(name),
             }
         )
-    weights = sum(weight.numel() for layer in make_stack() for weight in layer.parameters())
+    weights = sum(weight.numel() for layer in make_stack(config) for weight in layer.parameters())
     share = 6 * weights * rates["stack, forward and backward"] / 1e9 / peak
     step_share = 6 * weights * rates["bare step"] / 1e9 / peak
-    print(f"batch {arguments.batch_size} x {arguments.length}; {arguments.texts} texts scored at once")
+    print(f"{arguments.preset}; batch {batch_size} x {arguments.length}; {arguments.texts} texts scored at once")
     print(f"{'':28} {'characters/s':>12} {'ratio':>7} {'wanted':>7}")
     for row in rows:
         wanted = f">= {row['wanted']}" if row["wanted"] else ""
@@ -85,9 +80,10 @@ def main() -> None:
         f"{step_share:.0%} in the BARE step"
     )
     path = save_result(
-        "training",
+        "training" if arguments.preset == "plain" else f"training-{arguments.preset}",
         {
-            "batch_size": arguments.batch_size,
+            "preset": arguments.preset,
+            "batch_size": batch_size,
             "length": arguments.length,
             "texts": arguments.texts,
             "rows": rows,
@@ -111,16 +107,16 @@ def measure(variants: dict[str, Callable[[], object]], rounds: int) -> dict[str,
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def make_stack() -> list[nn.LSTM]:
+def make_stack(config: ModelConfig) -> list[nn.LSTM]:
     """The bare layers."""
-    sizes = [COMPACT.embedding_size] + [COMPACT.hidden_size] * (COMPACT.num_layers - 1)
-    return [nn.LSTM(size, COMPACT.hidden_size) for size in sizes]
+    sizes = [config.embedding_size] + [config.hidden_size] * (config.num_layers - 1)
+    return [nn.LSTM(size, config.hidden_size) for size in sizes]
 
 
-def training_variants(batch_size: int, length: int) -> dict[str, Callable[[], object]]:
+def training_variants(config: ModelConfig, batch_size: int, length: int) -> dict[str, Callable[[], object]]:
     """Forward and backward of the stack, and whole steps of ours."""
-    stack = make_stack()
-    vectors = torch.randn(length, batch_size, COMPACT.embedding_size)
+    stack = make_stack(config)
+    vectors = torch.randn(length, batch_size, config.embedding_size)
     ids = torch.randint(1, VOCABULARY_SIZE, (length + 1, batch_size))
     one, rows = torch.rand(NUM_FEATURES), torch.rand(batch_size, NUM_FEATURES)
 
@@ -133,18 +129,18 @@ def training_variants(batch_size: int, length: int) -> dict[str, Callable[[], ob
 
     return {
         "stack, forward and backward": bare_stack,
-        "bare step": make_step(Conditioning.BARE, ids, None),
-        "oest step": make_step(Conditioning.OEST, ids, one),
-        "oest step, mixed languages": make_step(Conditioning.OEST, ids, rows),
+        "bare step": make_step(config, Conditioning.BARE, ids, None),
+        "oest step": make_step(config, Conditioning.OEST, ids, one),
+        "oest step, mixed languages": make_step(config, Conditioning.OEST, ids, rows),
     }
 
 
 def make_step(
-    conditioning: Conditioning, ids: torch.Tensor, features: torch.Tensor | None
+    config: ModelConfig, conditioning: Conditioning, ids: torch.Tensor, features: torch.Tensor | None
 ) -> Callable[[], object]:
     """One whole training step."""
-    model = make_model(conditioning)
-    optimizer = make_optimizer(model, COMPACT_TRAINING, num_characters=10**7)
+    model = make_model(config, conditioning)
+    optimizer = make_optimizer(model, TRAINING_PRESETS["plain"], num_characters=10**7)
     return lambda: training_step(
         model,
         optimizer,
@@ -158,10 +154,10 @@ def make_step(
     )
 
 
-def scoring_variants(num_texts: int) -> dict[str, Callable[[], object]]:
+def scoring_variants(config: ModelConfig, num_texts: int) -> dict[str, Callable[[], object]]:
     """Forward of the stack, and scoring with state carried over."""
-    stack = [layer.eval() for layer in make_stack()]
-    vectors = torch.randn(CHUNK_LENGTH, num_texts, COMPACT.embedding_size)
+    stack = [layer.eval() for layer in make_stack(config)]
+    vectors = torch.randn(CHUNK_LENGTH, num_texts, config.embedding_size)
     ids = torch.randint(1, VOCABULARY_SIZE, (CHUNK_LENGTH + 1, num_texts))
 
     @torch.no_grad()
@@ -172,7 +168,7 @@ def scoring_variants(num_texts: int) -> dict[str, Callable[[], object]]:
 
     variants: dict[str, Callable[[], object]] = {"stack, forward": forward}
     for conditioning in (Conditioning.BARE, Conditioning.OEST):
-        model = make_model(conditioning)
+        model = make_model(config, conditioning)
         features = None if conditioning is Conditioning.BARE else torch.rand(num_texts, NUM_FEATURES)
         variants[f"{conditioning} scoring"] = make_scoring(model, ids, features)
     return variants
@@ -189,10 +185,17 @@ def make_scoring(model: LanguageModel, ids: torch.Tensor, features: torch.Tensor
     return score
 
 
-def make_model(conditioning: Conditioning) -> LanguageModel:
-    """A compact model with all regularisers."""
-    config = replace(REGULARISED, conditioning=conditioning)
-    return LanguageModel(config, vocabulary_size=VOCABULARY_SIZE, num_features=NUM_FEATURES)
+def make_model(config: ModelConfig, conditioning: Conditioning) -> LanguageModel:
+    """A model with all regularisers, at the paper's rates."""
+    regularised = replace(
+        config,
+        conditioning=conditioning,
+        embedding_dropout=PAPER.embedding_dropout,
+        hidden_dropout=PAPER.hidden_dropout,
+        output_dropout=PAPER.output_dropout,
+        recurrent_dropconnect=PAPER.recurrent_dropconnect,
+    )
+    return LanguageModel(regularised, vocabulary_size=VOCABULARY_SIZE, num_features=NUM_FEATURES)
 
 
 if __name__ == "__main__":
