@@ -37,7 +37,7 @@ def main() -> None:
     """Measure, print and save."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=31)
-    parser.add_argument("--preset", choices=("plain", "compact"), default="plain")
+    parser.add_argument("--preset", choices=("compact", "tables"), default="compact")
     parser.add_argument("--batch-size", type=int, help="sequences per step [default: the preset's]")
     parser.add_argument("--length", type=int, default=125)
     parser.add_argument("--texts", type=int, default=52, help="languages scored side by side")
@@ -80,7 +80,7 @@ def main() -> None:
         f"{step_share:.0%} in the BARE step"
     )
     path = save_result(
-        "training" if arguments.preset == "plain" else f"training-{arguments.preset}",
+        "training" if arguments.preset == "compact" else f"training-{arguments.preset}",
         {
             "preset": arguments.preset,
             "batch_size": batch_size,
@@ -140,7 +140,7 @@ def make_step(
 ) -> Callable[[], object]:
     """One whole training step."""
     model = make_model(config, conditioning)
-    optimizer = make_optimizer(model, TRAINING_PRESETS["plain"], num_characters=10**7)
+    optimizer = make_optimizer(model, TRAINING_PRESETS["compact"], num_characters=10**7)
     return lambda: training_step(
         model,
         optimizer,

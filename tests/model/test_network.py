@@ -376,7 +376,7 @@ def test_recurrent_weights_start_orthogonal_and_forget_gates_open(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("preset", ["tiny", "plain", "compact"])
+@pytest.mark.parametrize("preset", ["tiny", "compact", "tables"])
 def test_a_new_model_finds_all_characters_about_equally_likely(kind, preset):
     size = 356
     config = replace(PRESETS[preset], conditioning=kind)
@@ -429,14 +429,14 @@ def test_the_initial_state_is_zero_and_of_the_model_s_type():
 
 
 @pytest.mark.parametrize("kind", ["bare", "oest"])
-@pytest.mark.parametrize("preset", ["plain", "compact"])
+@pytest.mark.parametrize("preset", ["compact", "tables"])
 def test_models_for_two_cores_have_two_or_three_million_weights(preset, kind):
     config = replace(PRESETS[preset], conditioning=Conditioning(kind))
     model = LanguageModel(config, vocabulary_size=356, num_features=245)
     assert 1.5e6 <= sum(weight.numel() for weight in model.parameters()) <= 3e6
 
 
-@pytest.mark.parametrize("preset", ["plain", "compact", "tiny"])
+@pytest.mark.parametrize("preset", ["compact", "tables", "tiny"])
 def test_presets_have_the_sizes_they_say(preset):
     config = PRESETS[preset]
     size, hidden, encoded = config.embedding_size, config.hidden_size, config.oest_size

@@ -27,7 +27,7 @@ from protoglot.training.budget import Budget
 )
 @click.option(
     "--preset",
-    type=click.Choice(["plain", "compact", "tiny"]),
+    type=click.Choice(["compact", "tables", "tiny"]),
     default="compact",
     show_default=True,
     help="Size of the model.",
