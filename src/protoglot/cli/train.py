@@ -24,7 +24,7 @@ from protoglot.cli.main import EXIT_INTERRUPTED
     default="compact",
     show_default=True,
     help="Size and settings: the paper's, its kind of network for two CPU cores (compact), one that learns more of "
-    "the languages it reads, but was not made for adapting (tables), or one for trying things out.",
+    "the languages it reads, but is untried as a prior (tables), or one for trying things out.",
 )
 @click.option(
     "--hold-out",
