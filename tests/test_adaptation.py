@@ -88,6 +88,16 @@ def test_every_method_learns_and_leaves_the_prior_as_it_was(conditioning, method
     assert score.bits_per_character < untaught.bits_per_character
 
 
+def test_progress_is_told_after_every_step_also_within_an_epoch():
+    prior = make_prior()
+    config = replace(FEW, method=Method.FITU, num_epochs=1, batch_size=1, length=20.0)
+    num_characters = sum(len(sentence) + 1 for sentence in SENTENCES)
+    shares = []
+    adapt(prior, SENTENCES, None, config, on_progress=shares.append)
+    assert len(shares) == pytest.approx(num_characters / 20, rel=0.1)
+    assert sum(shares) == pytest.approx(1)
+
+
 def test_a_stronger_prior_stays_closer_to_its_mean():
     prior = make_prior()
     mean = weights_of(prior.mean.model)

@@ -30,6 +30,7 @@ def adapt(
     config: AdaptationConfig,
     *,
     on_epoch: Callable[[int, float], None] | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> tuple[LanguageModel, Vocabulary]:
     """Learn a language from 0 or more sentences.
 
@@ -43,6 +44,7 @@ def adapt(
         features: its typological vector, (K,); ``None`` for BARE.
         config: method and settings.
         on_epoch: called after each epoch with its number and the bits per character paid in it.
+        on_progress: called after each step with the share of all steps that it was.
 
     Returns:
         The adapted model and its vocabulary.
@@ -60,6 +62,7 @@ def adapt(
         config,
         gaussian=make_gaussian(prior, model, config),
         on_epoch=on_epoch,
+        on_progress=on_progress,
     )
     return without_dropout(model), vocabulary
 
@@ -73,6 +76,7 @@ def learn_language(
     config: AdaptationConfig | None = None,
     mixing: Mixing | None = Mixing.LOG_LINEAR,
     on_epoch: Callable[[int, int, float], None] | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> AdaptedModel:
     """Make a whole model of a language: network, n-gram and mixer, as the prior was tuned.
 
@@ -88,6 +92,7 @@ def learn_language(
             that won on validation languages.
         mixing: which mixer; ``None`` for the network alone.
         on_epoch: called after each epoch with its number, the number of all, and the bits per character paid.
+        on_progress: called after each step with the share of all steps that it was.
 
     Raises:
         ConfigError: for a prior that reads typology, without features.
@@ -103,6 +108,7 @@ def learn_language(
         vector,
         settings,
         on_epoch=None if on_epoch is None else lambda number, bits: on_epoch(number, settings.num_epochs, bits),
+        on_progress=on_progress,
     )
     ngram = mixer = None
     if sentences:

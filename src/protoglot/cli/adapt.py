@@ -215,7 +215,7 @@ def _learn(
             features=features,  # type: ignore[arg-type]
             config=settings,
             mixing=Mixing.LOG_LINEAR if mixture else None,
-            on_epoch=lambda number, total, bits: advance(1 / total),
+            on_progress=advance,
         )
 
 

@@ -119,7 +119,7 @@ def _learn(
                 language=language,
                 features=features.vector,
                 config=config,
-                on_epoch=lambda epoch, total, bits: advance(1 / total / 2),
+                on_progress=lambda share: advance(share / 2),
             )
 
         start = time.monotonic()

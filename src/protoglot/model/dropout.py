@@ -38,7 +38,7 @@ def dropconnect(weight: Tensor, rate: float, generator: torch.Generator | None) 
     """Weights with a share of them dropped (Wan et al. 2013), scaled to keep expectations."""
     if generator is None or rate == 0:
         return weight
-    return torch.where(_kept(weight, rate, generator), weight, 0.0) / (1 - rate)
+    return weight * _kept(weight, rate, generator).to(weight).div_(1 - rate)
 
 
 def _kept(weight: Tensor, rate: float, generator: torch.Generator) -> Tensor:

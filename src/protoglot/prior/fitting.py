@@ -38,6 +38,7 @@ def fit(
     *,
     gaussian: Gaussian | None = None,
     on_epoch: Callable[[int, float], None] | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> None:
     """Fit a model to a text, in place.
 
@@ -48,6 +49,7 @@ def fit(
         config: settings; its dropout must be in the model already.
         gaussian: prior over the weights; ``None`` for none.
         on_epoch: called after each epoch with its number and the bits per character paid in it.
+        on_progress: called after each step with the share of all steps that it was.
 
     Raises:
         TrainingError: if the loss, a gradient or, at the end, a weight is not finite.
@@ -86,6 +88,8 @@ def fit(
                 pull_towards_mean(model, optimizer, gaussian, strength=1 / num_characters, rate=rate)
             total += paid
             step += 1
+            if on_progress is not None:
+                on_progress(1 / num_steps)
         if on_epoch is not None:
             on_epoch(epoch + 1, total / num_characters / math.log(2))
     if not all(bool(weight.isfinite().all()) for weight in model.parameters()):

@@ -28,6 +28,10 @@ from protoglot.training.monitor import METRICS, MetricsFile, Monitor
 _SECONDS_BETWEEN_CHECKPOINTS = 120.0
 _STEPS_BETWEEN_METRICS = 10
 _LOG_2 = math.log(2)
+_FIRST_MOMENT_DECAY = 0.9  # Adam's beta 1
+_ROW_SECOND_MOMENT_DECAY = 0.999
+"""Adam's beta 2 for rows of contexts, at least. A row is read once in many steps: where the squares of its gradients
+are forgotten sooner, its next step is as long as its first, however often it was read."""
 
 
 class Ending(StrEnum):
@@ -283,10 +287,16 @@ def make_optimizer(model: LanguageModel, config: TrainingConfig, *, num_characte
     The objective is the log-likelihood of all N characters plus log p(w), per character: the gradient of the prior
     is w / (sigma^2 N).
     """
+    rows = list(model.contexts)
+    others = [weight for name, weight in model.named_parameters() if not name.startswith("contexts.")]
+    groups = [{"params": others}]
+    if rows:
+        decay = max(config.second_moment_decay, _ROW_SECOND_MOMENT_DECAY)
+        groups.append({"params": rows, "betas": (_FIRST_MOMENT_DECAY, decay)})
     return torch.optim.Adam(
-        model.parameters(),
+        groups,
         lr=config.learning_rate,
-        betas=(0.9, config.second_moment_decay),
+        betas=(_FIRST_MOMENT_DECAY, config.second_moment_decay),
         weight_decay=1 / (config.prior_variance * num_characters),
         fused=True,
     )
@@ -340,14 +350,17 @@ def training_step(
     nats, _ = model.nats(ids[:-1], ids[1:], features, generator=generator)  # (T, B)
     loss = nats.mean() if weights is None else (nats * weights).mean()
     loss.backward()  # type: ignore[no-untyped-call]
-    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_gradient_norm)
-    total = float(nats.detach().sum())
-    if not math.isfinite(total) or not math.isfinite(float(norm)):
+    weights_with_gradients = [weight for weight in model.parameters() if weight.grad is not None]
+    norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights_with_gradients])
+    total, length = float(nats.detach().sum()), float(norm)
+    if not math.isfinite(total) or not math.isfinite(length):
         optimizer.zero_grad()
         raise TrainingError(
-            f"{name}: loss {total:g} nats, gradient norm {float(norm):g}; wanted finite numbers "
+            f"{name}: loss {total:g} nats, gradient norm {length:g}; wanted finite numbers "
             "(a lower learning rate may help); the last checkpoint is untouched"
         )
+    if length > max_gradient_norm:
+        torch.nn.utils.clip_grads_with_norm_(weights_with_gradients, max_gradient_norm, norm)
     optimizer.step()
     optimizer.zero_grad()
     return total
