@@ -7,6 +7,7 @@ import torch
 from protoglot.adaptation import adapt, make_gaussian
 from protoglot.errors import ConfigError, TrainingError
 from protoglot.evaluation import evaluate, make_scored_text
+from protoglot.model.contexts import SCALE
 from protoglot.prior.extending import extended_model
 from protoglot.prior.fitting import Gaussian, pull_towards_mean
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
@@ -139,14 +140,25 @@ def test_the_pull_has_the_fixed_point_of_the_gradient():
     )
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     for step in range(1500):
-        rate = 1e-2 * (1 - step / 1500)
-        optimizer.param_groups[0]["lr"] = rate
+        optimizer.param_groups[0]["lr"] = 1e-2 * (1 - step / 1500)
         optimizer.zero_grad()
         sum((weight - 1).square().sum() / 2 for weight in weights.values()).backward()
         optimizer.step()
-        pull_towards_mean(model, optimizer, gaussian, strength=1.0, rate=rate)
+        pull_towards_mean(model, optimizer, gaussian, strength=1.0)
     for weight in weights.values():
         torch.testing.assert_close(weight.detach(), torch.full_like(weight, 0.25), rtol=0, atol=0.01)
+
+
+def test_rows_of_contexts_move_no_faster_than_other_weights_where_they_are_read():
+    """Adam's first step is as long as the rate, for any gradient; rows are multiplied when they are read."""
+    prior = make_prior()
+    config = replace(FEW, method=Method.FITU, num_epochs=1, batch_size=1000, length=1e6, learning_rate=1e-3)
+    before = weights_of(prior.mean.model)
+    after = weights_of(adapt(prior, SENTENCES, None, config)[0])
+    for name, weight in after.items():
+        longest = float((weight[: len(before[name])] - before[name]).abs().max())
+        rate = 1e-3 / SCALE if name.startswith("contexts.") else 1e-3
+        assert longest == pytest.approx(rate, rel=0.01), name
 
 
 def test_the_gaussians_of_the_methods():

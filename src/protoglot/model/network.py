@@ -140,6 +140,11 @@ class LanguageModel(nn.Module):
             else:
                 self.layers[name].copy_(start)
 
+    def rows_and_others(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+        """Tables of contexts, whose rows are read once in a while, and weights that are used at every character."""
+        others = [weight for name, weight in self.named_parameters() if not name.startswith("contexts.")]
+        return list(self.contexts), others
+
     def encode_features(self, features: Tensor) -> Tensor:
         """Eq. f(t) = ReLU(W t + b): (K,) -> (r,), or (B, K) -> (B, r)."""
         return F.relu(F.linear(features, self.encoder_weight, self.encoder_bias))

@@ -287,9 +287,8 @@ def make_optimizer(model: LanguageModel, config: TrainingConfig, *, num_characte
     The objective is the log-likelihood of all N characters plus log p(w), per character: the gradient of the prior
     is w / (sigma^2 N).
     """
-    rows = list(model.contexts)
-    others = [weight for name, weight in model.named_parameters() if not name.startswith("contexts.")]
-    groups = [{"params": others}]
+    rows, others = model.rows_and_others()
+    groups: list[dict[str, Any]] = [{"params": others}]
     if rows:
         decay = max(config.second_moment_decay, _ROW_SECOND_MOMENT_DECAY)
         groups.append({"params": rows, "betas": (_FIRST_MOMENT_DECAY, decay)})
