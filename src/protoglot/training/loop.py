@@ -349,8 +349,8 @@ def training_step(
     nats, _ = model.nats(ids[:-1], ids[1:], features, generator=generator)  # (T, B)
     loss = nats.mean() if weights is None else (nats * weights).mean()
     loss.backward()  # type: ignore[no-untyped-call]
-    weights_with_gradients = [weight for weight in model.parameters() if weight.grad is not None]
-    norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights_with_gradients])
+    gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+    norm = torch.nn.utils.get_total_norm(gradients)
     total, length = float(nats.detach().sum()), float(norm)
     if not math.isfinite(total) or not math.isfinite(length):
         optimizer.zero_grad()
@@ -359,7 +359,7 @@ def training_step(
             "(a lower learning rate may help); the last checkpoint is untouched"
         )
     if length > max_gradient_norm:
-        torch.nn.utils.clip_grads_with_norm_(weights_with_gradients, max_gradient_norm, norm)
+        torch.nn.utils.clip_grads_with_norm_(model.parameters(), max_gradient_norm, norm)
     optimizer.step()
     optimizer.zero_grad()
     return total
