@@ -1,7 +1,7 @@
 """Milliseconds per keystroke of completing a text: one more character read, and the search for words.
 
-The model has the size of the compact preset and an n-gram of a hundred sentences. Its network is untrained, which makes
-the search no easier: words are all about equally likely, and many of them have to be pursued.
+The model has the size of the installed prior (the preset ``plain``) and an n-gram of a hundred sentences. Its network
+is untrained, which makes the search no easier: words are all about equally likely, and many of them have to be pursued.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from protoglot.adapted import AdaptedModel
 from protoglot.completion import Completer
 from protoglot.corpus.opening import open_corpus
 from protoglot.devices import prepare_cpu
-from protoglot.model.config import COMPACT, Conditioning
+from protoglot.model.config import PLAIN, Conditioning
 from protoglot.model.network import LanguageModel
 from protoglot.ngram import NGram, NGramConfig
 from protoglot.prior.mixer import Mixer, Mixing
@@ -63,7 +63,7 @@ def make_model(sentences: list[str], vocabulary: Vocabulary, conditioning: Condi
     config = NGramConfig()
     num_features = 0 if conditioning is Conditioning.BARE else NUM_FEATURES
     network = LanguageModel(
-        replace(COMPACT, conditioning=conditioning), vocabulary_size=len(vocabulary), num_features=num_features
+        replace(PLAIN, conditioning=conditioning), vocabulary_size=len(vocabulary), num_features=num_features
     )
     return AdaptedModel(
         network=network,

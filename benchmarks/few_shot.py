@@ -3,7 +3,8 @@
 ``run --corpus PATH --prior DIR [--prior DIR ...]`` adds rows to ``benchmarks/results/few-shot/``; rows that are there
 are not made again, so it can be stopped at any time. Two processes may share the work (``--share 1/2``, ``--share
 2/2``, each with ``--threads 1``). ``epochs`` compares methods on validation languages, for several numbers of
-sentences and epochs, without dropout. ``table`` makes the tables in the documentation from the rows.
+sentences and epochs, without dropout. ``table`` makes the tables in the documentation from the rows: one of all
+methods with priors of the preset ``plain``, and one of the two presets for two cores side by side.
 
 Every model is scored on the same characters: the first sentences of each language's test part.
 """
@@ -27,6 +28,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 TABLE = DOCS / "few-shot-table.md"
 EPOCHS = KEPT / "epochs.jsonl"
 EPOCHS_TABLE = DOCS / "few-shot-epochs.md"
+PRESETS_TABLE = DOCS / "few-shot-presets.md"
 PAPER = Path(__file__).parent.parent / "src" / "protoglot" / "data" / "paper_scores.csv"
 METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 NAMES = {
@@ -72,8 +74,10 @@ def main() -> None:
     elif arguments.action == "epochs":
         compare_epochs(arguments)
     else:
-        write_atomically(TABLE, make_tables(read_rows()))
-        print(f"written {TABLE}")
+        rows = read_rows()
+        write_atomically(TABLE, make_tables([row for row in rows if preset_of_row(row) == "plain"]))
+        write_atomically(PRESETS_TABLE, make_presets_table(rows))
+        print(f"written {TABLE}, {PRESETS_TABLE}")
         if read_epochs():
             write_atomically(EPOCHS_TABLE, make_epochs_table(read_epochs()))
             print(f"written {EPOCHS_TABLE}")
@@ -132,9 +136,11 @@ def score_language(
     from protoglot.prior.mixer import Mixing
 
     conditioning = str(prior.mean.model.config.conditioning)
+    preset = preset_of(prior)
     features = prior.mean.features.get(code)
     base = {
         "kind": "score",
+        "preset": preset,
         "language": code,
         "partition": int(prior.mean.fold.name) if prior.mean.fold.name.isdecimal() else None,
         "seed": 0,
@@ -157,7 +163,7 @@ def score_language(
 
     def missing(method: str, regime: str, condition: str | None = conditioning) -> bool:
         number = None if regime == "zero-shot" else sample
-        return (code, condition, method, regime, number) not in done
+        return (preset, code, condition, method, regime, number) not in done
 
     def learn(chosen: tuple[str, ...], method: str) -> Any:  # noqa: ANN401
         settings = prior.settings_for(Method(method))
@@ -298,7 +304,32 @@ def plain(model: Any) -> Any:  # noqa: ANN401
 
 def key_of(row: Row) -> tuple[Any, ...]:
     """What makes a row the same as another."""
-    return (row["language"], row["conditioning"], row["method"], row["regime"], row["sample"])
+    return (
+        preset_of_row(row),
+        row["language"],
+        row["conditioning"],
+        row["method"],
+        row["regime"],
+        row["sample"],
+    )
+
+
+def preset_of(prior: Any) -> str:  # noqa: ANN401
+    """The preset that the network of a prior has the shape of."""
+    from dataclasses import replace
+
+    from protoglot.model.config import PRESETS
+
+    config = prior.mean.model.config
+    names = [
+        name for name, preset in PRESETS.items() if replace(preset, conditioning=config.conditioning) == config
+    ]
+    return names[0] if names else "other"
+
+
+def preset_of_row(row: Row) -> str:
+    """The same of a row; those that do not say it are of ``plain``."""
+    return str(row.get("preset", "plain"))
 
 
 def read_rows() -> list[Row]:
@@ -338,6 +369,31 @@ def make_tables(rows: list[Row]) -> str:
     with PAPER.open(encoding="utf-8", newline="") as stream:
         paper = {row["code"]: row for row in csv.DictReader(stream)}
     return "\n".join([*_averages(found, paper), "", *_languages(found, paper), ""])
+
+
+def make_presets_table(rows: list[Row]) -> str:
+    """Few-shot scores with priors of each preset, where both have the language, the method and the sample."""
+    found = {
+        preset: bits_of([row for row in rows if preset_of_row(row) == preset and row["sample"] in (None, 0)])
+        for preset in ("compact", "plain")
+    }
+    lines = [
+        "| method | conditioning | compact | plain | compact pays less |",
+        "|---|---|---:|---:|---:|",
+    ]
+    for method in NAMES:
+        for conditioning in (None, "bare", "oest"):
+            setting = ("few-shot", conditioning, method)
+            if not all(setting in bits for bits in found.values()):
+                continue
+            ours, theirs = (found[preset][setting] for preset in ("compact", "plain"))
+            pairs = [(ours[code][0], theirs[code][0]) for code in sorted(set(ours) & set(theirs))]
+            means = [statistics.fmean(values) for values in zip(*pairs, strict=True)]
+            lower = f"{sum(first < second for first, second in pairs)} / {len(pairs)}" if conditioning else "–"
+            lines.append(
+                f"| {NAMES[method]} | {(conditioning or '–').upper()} | {means[0]:.3f} | {means[1]:.3f} | {lower} |"
+            )
+    return "\n".join([*lines, ""])
 
 
 _PAPER_COLUMNS = {

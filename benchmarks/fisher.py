@@ -12,6 +12,7 @@ from protoglot.devices import prepare_cpu
 from protoglot.model.config import COMPACT, Conditioning
 from protoglot.model.network import LanguageModel
 from protoglot.prior.fisher import sum_squared_gradients
+from protoglot.training.config import COMPACT as TRAINING
 from training import NUM_FEATURES, VOCABULARY_SIZE, make_step, measure
 
 WANTED_SPEED_UP = 8.0
@@ -47,7 +48,7 @@ def main() -> None:
                 model, ids, None, sequences_at_once=arguments.at_once
             ),
             "loop over single sequences": loop,
-            "training step": make_step(Conditioning.BARE, ids[:, :16], None),
+            "training step": make_step(COMPACT, TRAINING, Conditioning.BARE, ids[:, :16], None),
         },
         arguments.rounds,
     )

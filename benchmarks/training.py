@@ -2,7 +2,8 @@
 
 The bare stack does forward and backward on random vectors and nothing else. Ours embeds characters, applies every
 regulariser at the paper's rates, computes the loss over the vocabulary, clips, and updates with Adam. All variants
-take turns within each round, and the median over rounds is compared, so a slow moment hits all of them.
+take turns within each round, and the median over rounds is compared, so a slow moment hits all of them. Steps are
+measured with the batches of the preset, and with those of the paper (128 sequences).
 """
 
 import argparse
@@ -20,6 +21,7 @@ from protoglot.evaluation import CHUNK_LENGTH
 from protoglot.model.config import PAPER, PRESETS, Conditioning, ModelConfig
 from protoglot.model.network import LanguageModel
 from protoglot.training.config import PRESETS as TRAINING_PRESETS
+from protoglot.training.config import TrainingConfig
 from protoglot.training.loop import dropout_generator, make_optimizer, training_step
 
 VOCABULARY_SIZE = 356
@@ -37,62 +39,67 @@ def main() -> None:
     """Measure, print and save."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=31)
-    parser.add_argument("--preset", choices=("compact", "tables"), default="compact")
-    parser.add_argument("--batch-size", type=int, help="sequences per step [default: the preset's]")
+    parser.add_argument("--preset", choices=("compact", "plain"), default="compact")
     parser.add_argument("--length", type=int, default=125)
     parser.add_argument("--texts", type=int, default=52, help="languages scored side by side")
     arguments = parser.parse_args()
-    config = PRESETS[arguments.preset]
-    batch_size = arguments.batch_size or TRAINING_PRESETS[arguments.preset].batching.batch_size
+    config, training = PRESETS[arguments.preset], TRAINING_PRESETS[arguments.preset]
     prepare_cpu()
     peak = matmul_gflops()
-    training = measure(training_variants(config, batch_size, arguments.length), arguments.rounds)
-    scoring = measure(scoring_variants(config, arguments.texts), arguments.rounds)
+    rows: list[dict[str, object]] = []
+    shares = {}
+    for batch_size in (training.batching.batch_size, TRAINING_PRESETS["paper"].batching.batch_size):
+        variants = training_variants(config, training, batch_size, arguments.length)
+        seconds = measure(variants, arguments.rounds if batch_size < 100 else arguments.rounds // 3)
+        rates = {name: batch_size * arguments.length / taken for name, taken in seconds.items()}
+        rows += [{"batch_size": batch_size, **row} for row in compared(rates)]
+        shares[batch_size] = (rates["stack, forward and backward"], rates["bare step"])
+    seconds = measure(scoring_variants(config, arguments.texts), arguments.rounds)
+    rows += compared({name: arguments.texts * CHUNK_LENGTH / taken for name, taken in seconds.items()})
     peak = max(peak, matmul_gflops())
-    rates = {
-        **{name: batch_size * arguments.length / seconds for name, seconds in training.items()},
-        **{name: arguments.texts * CHUNK_LENGTH / seconds for name, seconds in scoring.items()},
-    }
-    rows = []
-    for name, rate in rates.items():
-        stack = (
-            "stack, forward" if "scoring" in name or name == "stack, forward" else "stack, forward and backward"
-        )
-        ratio = rate / rates[stack]
-        rows.append(
-            {
-                "what": name,
-                "characters_per_second": round(rate),
-                "ratio": round(ratio, 3),
-                "wanted": WANTED.get(name),
-            }
-        )
-    weights = sum(weight.numel() for layer in make_stack(config) for weight in layer.parameters())
-    share = 6 * weights * rates["stack, forward and backward"] / 1e9 / peak
-    step_share = 6 * weights * rates["bare step"] / 1e9 / peak
-    print(f"{arguments.preset}; batch {batch_size} x {arguments.length}; {arguments.texts} texts scored at once")
-    print(f"{'':28} {'characters/s':>12} {'ratio':>7} {'wanted':>7}")
+    print(f"{arguments.preset}; sequences of {arguments.length}; {arguments.texts} texts scored at once")
+    print(f"{'':28} {'batch':>6} {'characters/s':>12} {'ratio':>7} {'wanted':>7}")
     for row in rows:
         wanted = f">= {row['wanted']}" if row["wanted"] else ""
-        print(f"{row['what']:28} {row['characters_per_second']:12,} {row['ratio']:7.3f} {wanted:>7}")
-    print(
-        f"float32 matmul peak {peak:.0f} GFLOPS; LSTM arithmetic is {share:.0%} of it in the stack, "
-        f"{step_share:.0%} in the BARE step"
-    )
+        print(
+            f"{row['what']:28} {row.get('batch_size', ''):>6} {row['characters_per_second']:12,} "
+            f"{row['ratio']:7.3f} {wanted:>7}"
+        )
+    weights = sum(weight.numel() for layer in make_stack(config) for weight in layer.parameters())
+    of_peak = {}
+    for batch_size, both in shares.items():
+        stack, step = (6 * weights * rate / 1e9 / peak for rate in both)
+        of_peak[batch_size] = {"stack": round(stack, 3), "bare step": round(step, 3)}
+        print(
+            f"batches of {batch_size}: LSTM arithmetic is {stack:.0%} of the peak alone, {step:.0%} in a BARE step"
+        )
+    print(f"float32 matmul peak {peak:.0f} GFLOPS")
     path = save_result(
         "training" if arguments.preset == "compact" else f"training-{arguments.preset}",
         {
             "preset": arguments.preset,
-            "batch_size": batch_size,
             "length": arguments.length,
             "texts": arguments.texts,
             "rows": rows,
             "matmul_gflops": round(peak, 1),
-            "stack_share_of_peak": round(share, 3),
-            "step_share_of_peak": round(step_share, 3),
+            "share_of_peak": of_peak,
         },
     )
     print(f"saved {path}")
+
+
+def compared(rates: dict[str, float]) -> list[dict[str, object]]:
+    """Characters a second of all variants, and their ratio to the first, the bare stack."""
+    stack = next(iter(rates.values()))
+    return [
+        {
+            "what": name,
+            "characters_per_second": round(rate),
+            "ratio": round(rate / stack, 3),
+            "wanted": WANTED.get(name),
+        }
+        for name, rate in rates.items()
+    ]
 
 
 def measure(variants: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
@@ -113,7 +120,9 @@ def make_stack(config: ModelConfig) -> list[nn.LSTM]:
     return [nn.LSTM(size, config.hidden_size) for size in sizes]
 
 
-def training_variants(config: ModelConfig, batch_size: int, length: int) -> dict[str, Callable[[], object]]:
+def training_variants(
+    config: ModelConfig, training: TrainingConfig, batch_size: int, length: int
+) -> dict[str, Callable[[], object]]:
     """Forward and backward of the stack, and whole steps of ours."""
     stack = make_stack(config)
     vectors = torch.randn(length, batch_size, config.embedding_size)
@@ -129,18 +138,22 @@ def training_variants(config: ModelConfig, batch_size: int, length: int) -> dict
 
     return {
         "stack, forward and backward": bare_stack,
-        "bare step": make_step(config, Conditioning.BARE, ids, None),
-        "oest step": make_step(config, Conditioning.OEST, ids, one),
-        "oest step, mixed languages": make_step(config, Conditioning.OEST, ids, rows),
+        "bare step": make_step(config, training, Conditioning.BARE, ids, None),
+        "oest step": make_step(config, training, Conditioning.OEST, ids, one),
+        "oest step, mixed languages": make_step(config, training, Conditioning.OEST, ids, rows),
     }
 
 
 def make_step(
-    config: ModelConfig, conditioning: Conditioning, ids: torch.Tensor, features: torch.Tensor | None
+    config: ModelConfig,
+    training: TrainingConfig,
+    conditioning: Conditioning,
+    ids: torch.Tensor,
+    features: torch.Tensor | None,
 ) -> Callable[[], object]:
     """One whole training step."""
     model = make_model(config, conditioning)
-    optimizer = make_optimizer(model, TRAINING_PRESETS["compact"], num_characters=10**7)
+    optimizer = make_optimizer(model, training, num_characters=10**7)
     return lambda: training_step(
         model,
         optimizer,

@@ -51,6 +51,18 @@ def test_a_checked_model_has_the_trust_that_held_out_sentences_ask_for(prior):
     assert prior.adapt(SENTENCES, language="wol", check=False).adapted.trust == 1
 
 
+def test_where_few_of_many_sentences_are_held_out_the_checked_model_is_kept(prior, monkeypatch):
+    [(learned, scored)] = check_folds(SENTENCES)
+    monkeypatch.setattr("protoglot.checking._FEW", len(learned) // len(scored))
+    kept = prior.adapt(SENTENCES, language="wol").adapted
+    of_most = prior.adapt(learned, language="wol", check=False).adapted
+    assert kept.num_characters == of_most.num_characters
+    assert kept.network_score(UNSEEN) == of_most.network_score(UNSEEN)
+    assert kept.trust < 1
+    monkeypatch.setattr("protoglot.checking._FEW", len(learned) // len(scored) + 1)
+    assert prior.adapt(SENTENCES, language="wol").adapted.num_characters > kept.num_characters
+
+
 def test_methods_and_seeds_are_the_users_choice(prior):
     by_name = prior.adapt(SENTENCES, method="univ", mixture=False, language="wol").score(UNSEEN)
     assert by_name == prior.adapt(SENTENCES, method="univ", mixture=False, language="wol").score(UNSEEN)

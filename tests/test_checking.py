@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protoglot.checking import blend, check, check_folds, fit_trust
+from protoglot.checking import blend, check, check_folds, fit_trust, is_nearly_all
 from protoglot.scores import Score
 
 
@@ -25,6 +25,11 @@ def test_many_sentences_give_one_fold_of_bounded_size():
     [(learned, scored)] = check_folds([f"sentence {number}" for number in range(20_000)])
     assert len(scored) == 300
     assert len(learned) == 19_700
+
+
+@pytest.mark.parametrize(("number", "expected"), [(1, False), (12, False), (14_000, False), (16_000, True)])
+def test_of_very_many_sentences_the_check_learns_nearly_all(number, expected):
+    assert is_nearly_all(check_folds([f"sentence {each}" for each in range(number)])) == expected
 
 
 class Fake:

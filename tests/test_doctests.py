@@ -40,7 +40,7 @@ def workplace(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     learn_language(tuned_prior("bare"), SENTENCES).save(tmp_path / "tzh.model")
     (tmp_path / "study").mkdir()
-    shutil.copy(ROOT / "results" / "bible77-compact" / "rows.jsonl.gz", tmp_path / "study")
+    shutil.copy(ROOT / "results" / "bible77-plain" / "rows.jsonl.gz", tmp_path / "study")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "eus.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
     (tmp_path / "mine.csv").write_text("S_SOV,1\nP_TONE,0\n", encoding="utf-8")

@@ -23,7 +23,7 @@ from pathlib import Path
 from protoglot.adaptation import learn_language
 from protoglot.adapted import AdaptedModel
 from protoglot.checking import check as check_model
-from protoglot.checking import check_folds
+from protoglot.checking import check_folds, is_nearly_all
 from protoglot.completion import Completer, Completion
 from protoglot.errors import TextError
 from protoglot.generation import GenerationConfig, sample
@@ -108,7 +108,7 @@ class Prior:
             method: how; by default what won when the prior was tuned.
             mixture: mix the network with an n-gram of the same sentences.
             check: learn twice, first without some of the sentences, to see how far the mixture is to be trusted, as
-                ``protoglot adapt`` does.
+                ``protoglot adapt`` does; where those are few among many, once, without them.
             seed: of batches and dropout.
             on_epoch: called after each epoch with its number, the number of all, and the bits per character paid.
         """
@@ -129,8 +129,12 @@ class Prior:
                 on_epoch=on_epoch,
             )
 
-        trust = check_model(learn, check_folds(sentences, seed=seed)).trust if check and mixture else 1.0
-        return Model(replace(learn(sentences), trust=trust))
+        folds = check_folds(sentences, seed=seed) if check and mixture else []
+        if not folds:
+            return Model(learn(sentences))
+        found = check_model(learn, folds)
+        model = found.checked if is_nearly_all(folds) else None
+        return Model(replace(model or learn(sentences), trust=found.trust))
 
 
 def load_prior(path: str | Path | None = None) -> Prior:

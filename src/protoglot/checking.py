@@ -18,6 +18,9 @@ from protoglot.splits import shuffled
 _MANY = 20
 _MOST_HELD_OUT = 300
 _NUM_FOLDS = 4
+_FEW = 50
+"""One sentence in so many can be done without."""
+
 _STEPS = 200
 _CHARACTERS_IN_FAVOUR = 5.0
 """As if so many more characters had been the mixture's: with few sentences, little speaks against what was learned."""
@@ -38,6 +41,9 @@ class Check:
     num_folds: int
     trust: float = 1.0
     """In the mixture, asked for by all of the sentences."""
+
+    checked: AdaptedModel | None = None
+    """What was scored; with several folds, the last of them."""
 
 
 def check_folds(sentences: Sequence[str], *, seed: int = 0) -> list[tuple[list[str], list[str]]]:
@@ -64,6 +70,11 @@ def check_folds(sentences: Sequence[str], *, seed: int = 0) -> list[tuple[list[s
     ]
 
 
+def is_nearly_all(folds: Sequence[tuple[Sequence[str], Sequence[str]]]) -> bool:
+    """Whether the check learns from so much of the text that its model may be kept, and nothing learned twice."""
+    return len(folds) == 1 and len(folds[0][1]) * _FEW <= len(folds[0][0])
+
+
 def check(
     learn: Callable[[Sequence[str]], AdaptedModel], folds: Sequence[tuple[Sequence[str], Sequence[str]]]
 ) -> Check:
@@ -74,6 +85,7 @@ def check(
         folds: as :func:`check_folds` makes them.
     """
     network = ngram = Score(0.0, 0)
+    made: AdaptedModel | None = None
     mixtures: list[Nats] = []  # of each sentence
     ngrams: list[Nats] = []
     for learned, scored in folds:
@@ -85,13 +97,13 @@ def check(
             ngrams += [costs for _, costs in replace(made, trust=0.0).nats_by_sentence(scored)]
     number = sum(len(scored) for _, scored in folds)
     if not mixtures:
-        return Check(network, network, ngram, number, len(folds))
+        return Check(network, network, ngram, number, len(folds), checked=made)
     halves = [slice(0, None, 2), slice(1, None, 2)]
     model = Score(0.0, 0)
     for half, other in (halves, halves[::-1]):
         trust = fit_trust(mixtures[other], ngrams[other])
         model += _total([blend(*costs, trust) for costs in zip(mixtures[half], ngrams[half], strict=True)])
-    return Check(model, network, ngram, number, len(folds), fit_trust(mixtures, ngrams))
+    return Check(model, network, ngram, number, len(folds), fit_trust(mixtures, ngrams), made)
 
 
 def fit_trust(mixtures: Sequence[Nats], ngrams: Sequence[Nats]) -> float:

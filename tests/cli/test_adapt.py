@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from protoglot.adapted import AdaptedModel
+from protoglot.checking import check_folds
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import Method
 from protoglot.prior.universal import UniversalPrior
@@ -58,6 +59,16 @@ def test_tuning_and_adapting_from_end_to_end(tmp_path, protoglot, mine, monkeypa
     assert (status, "exists already" in messages) == (2, True)
     _, _, messages = protoglot(*tune)
     assert "fitu:" not in messages
+
+
+def test_of_very_much_text_the_checked_model_is_kept(tmp_path, protoglot, mine, monkeypatch):
+    prior = prior_on_disk(tmp_path)
+    monkeypatch.setattr("protoglot.checking._FEW", 4)  # 5 of 26 sentences are held out
+    status, output, messages = protoglot("adapt", mine, "--prior", prior, "--threads", 1)
+    assert status == 0, messages
+    assert "learned from 21 sentences" in output
+    learned = sum(len(sentence) + 1 for sentence in check_folds(mine.read_text().split("\n"))[0][0])
+    assert AdaptedModel.load(tmp_path / "mine.txt.model").num_characters == learned
 
 
 def test_an_untuned_prior_adapts_too(tmp_path, protoglot, mine):

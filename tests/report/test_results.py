@@ -9,7 +9,7 @@ from protoglot.report.rows import read_rows
 from protoglot.report.write import PAGE, TABLES, write_report
 
 ROOT = Path(__file__).parent.parent.parent
-KEPT = ROOT / "results" / "bible77-compact"
+KEPT = ROOT / "results" / "bible77-plain"
 ROWS = KEPT / "rows.jsonl.gz"
 
 

@@ -35,7 +35,7 @@ def change(old: str, new: str) -> str:
         (change("num_validation", "num_validatoin"), "training.num_validatoin: unknown; wanted num_validation"),
         (change("samples = 2", "sampels = 2"), "few_shot[1].sampels: unknown; wanted samples"),
         (CONFIG + "zzzzz = 1", "joint[1].zzzzz: unknown; wanted one of conditionings, languages"),
-        (change('"tiny"', '"tiniest"'), "preset: 'tiniest'; wanted one of paper, compact, tables, tiny"),
+        (change('"tiny"', '"tiniest"'), "preset: 'tiniest'; wanted one of paper, compact, plain, tiny"),
         (change('"fitu", "univ"', '"fitu", "unvi"'), "few_shot[1].methods: 'unvi'; wanted univ"),
         (change("samples = 2", 'samples = "2"'), "few_shot[1].samples: '2'; wanted a whole number from 1"),
         (change("samples = 2", "samples = true"), "few_shot[1].samples: True; wanted a whole number from 1"),

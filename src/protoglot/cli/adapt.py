@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from protoglot.adapted import AdaptedModel
+    from protoglot.checking import Check
     from protoglot.prior.methods import AdaptationConfig
     from protoglot.prior.universal import UniversalPrior
 
@@ -72,7 +73,8 @@ def adapt(
 
     TEXT has one sentence a line; - is standard input. Says what it found, holds a fifth of the sentences out (300 at
     most) to see what the model is worth beside a plain n-gram (or deals them into folds, where there are few), and
-    then learns from all of them. Where the n-gram does better on the sentences held out, the model relies on it.
+    then learns from all of them (of 15,000 and more, it keeps the model that it has). Where the n-gram does better on the
+    sentences held out, the model relies on it.
 
     \b
     Examples:
@@ -81,6 +83,7 @@ def adapt(
     """
     from dataclasses import replace
 
+    from protoglot.checking import check_folds, is_nearly_all
     from protoglot.cli.output import progress_of_amount
     from protoglot.cli.reading import is_stream, opened_text
     from protoglot.prior.features import features_for
@@ -110,9 +113,16 @@ def adapt(
     def learn(chosen: "Sequence[str]", label: str) -> "AdaptedModel":
         return _learn(prior, chosen, settings, features.vector, features.language, mixture, label)
 
-    trust = _report_check(sentences, learn, seed) if check else 1.0
     start = time.monotonic()
-    model = learn(sentences, "learning")
+    folds = check_folds(sentences, seed=seed) if check else []
+    found = _report_check(folds, learn, len(sentences)) if folds else None
+    if check and found is None:
+        click.echo("one sentence: nothing to hold out, so no score")
+    model = found.checked if found is not None and is_nearly_all(folds) else None
+    num_learned = len(sentences) if model is None else len(folds[0][0])
+    if model is None:
+        start = time.monotonic()
+        model = learn(sentences, "learning")
     provenance = {
         **model.provenance,
         "text": text_path.name,
@@ -124,8 +134,8 @@ def adapt(
         "prior": {"path": str(chosen_prior), "provenance": dict(prior.mean.provenance)},
     }
     with progress_of_amount(1, "saving"):
-        replace(model, trust=trust, provenance=provenance).save(target)
-    click.echo(f"{target}: learned from {len(sentences):,} sentences in {time.monotonic() - start:.1f} s")
+        replace(model, trust=1.0 if found is None else found.trust, provenance=provenance).save(target)
+    click.echo(f"{target}: learned from {num_learned:,} sentences in {time.monotonic() - start:.1f} s")
 
 
 def _refuse_closed_place(target: Path) -> None:
@@ -219,15 +229,11 @@ def _learn(
         )
 
 
-def _report_check(sentences: "Sequence[str]", learn: "object", seed: int) -> float:
-    """Print what held-out sentences cost; return how far they say the mixture is to be trusted."""
-    from protoglot.checking import check, check_folds
+def _report_check(folds: "Sequence[tuple[list[str], list[str]]]", learn: "object", num_sentences: int) -> "Check":
+    """Print what held-out sentences cost."""
+    from protoglot.checking import check
     from protoglot.cli.output import make_table, print_table
 
-    folds = check_folds(sentences, seed=seed)
-    if not folds:
-        click.echo("one sentence: nothing to hold out, so no score")
-        return 1.0
     found = check(lambda chosen: learn(chosen, "checking"), folds)  # type: ignore[operator]
     table = make_table("on held-out sentences", "bits/character", numeric=("bits/character",))
     named = [
@@ -237,7 +243,7 @@ def _report_check(sentences: "Sequence[str]", learn: "object", seed: int) -> flo
     ]
     for name, score in named:
         table.add_row(name, f"{score.bits_per_character:.3f}")
-    share = f"a fifth{' or less' if found.num_sentences * 5 < len(sentences) - 5 else ''}"
+    share = f"a fifth{' or less' if found.num_sentences * 5 < num_sentences - 5 else ''}"
     how = share if len(folds) == 1 else f"{len(folds)} folds in turn"
     ratio = found.model.bits_per_character / found.ngram.bits_per_character
     print_table(
@@ -245,7 +251,7 @@ def _report_check(sentences: "Sequence[str]", learn: "object", seed: int) -> flo
         table,
         f"the model pays {ratio:.2f} of what the n-gram pays" + _distrust(found.trust),
     )
-    return found.trust
+    return found
 
 
 def _distrust(trust: float) -> str:

@@ -27,10 +27,10 @@ from protoglot.training.budget import Budget
 )
 @click.option(
     "--preset",
-    type=click.Choice(["compact", "tables", "tiny"]),
-    default="compact",
+    type=click.Choice(["compact", "plain", "tiny"]),
+    default="plain",
     show_default=True,
-    help="Size of the model.",
+    help="Size of the model; the installed prior is plain.",
 )
 @click.option("--budget", metavar="AMOUNT", default="1h", show_default=True, help="Of training.")
 @click.option("--validation-languages", type=click.IntRange(1), default=5, show_default=True, help="To tune on.")

@@ -43,7 +43,7 @@ def validate(config_path: Path, corpus_name: str | None) -> None:
     \b
     Examples:
       protoglot study validate configs/eld-quick.toml
-      protoglot study validate configs/bible77-compact.toml --corpus ~/bible77
+      protoglot study validate configs/bible77-plain.toml --corpus ~/bible77
     """
     from protoglot.study.costs import estimate
     from protoglot.study.plan import UnitKind
@@ -93,7 +93,7 @@ def run(config_path: Path, directory: Path, corpus_name: str | None, workers: in
     \b
     Examples:
       protoglot study run configs/eld-quick.toml --out studies/eld
-      protoglot study run configs/bible77-compact.toml --corpus ~/bible77 --out bible --workers 2
+      protoglot study run configs/bible77-plain.toml --corpus ~/bible77 --out bible --workers 2
     """
     import os
 

@@ -130,7 +130,7 @@ class _Graph:
             cells.append(cell)
         projected = self._add("MatMul", flow, self._constant("projection", _array(network.projection).T))
         if config.contexts:
-            projected = self._add("Add", projected, self._contexts(flow))
+            projected = self._add("Add", projected, self._contexts(projected))
         scores = self._add("MatMul", projected, self._constant("output", embedding[NUM_UNPREDICTED:].T))
         bias = self._constant("output_bias", _array(network.output_bias)[NUM_UNPREDICTED:])
         self._add("LogSoftmax", self._add("Add", scores, bias), output="log_probabilities", axis=-1)
@@ -153,7 +153,7 @@ class _Graph:
             initializer=self._constants,
         )
 
-    def _contexts(self, flow: str) -> str:
+    def _contexts(self, projected: str) -> str:
         """What the tables of contexts add to the projected hidden states, (T, B, E)."""
         network, reach = self._network, num_recent(self._network.config.contexts)
         joined = self._add("Concat", "recent", "ids", axis=0)  # (N - 1 + T, B)
@@ -168,7 +168,7 @@ class _Graph:
             row = self._add("Mod", self._add("Mod", total, self._whole(PRIME)), self._whole(table.rows))
             values = self._constant(f"contexts_{number}", _array(network.contexts[number]) * np.float32(SCALE))
             read.append(self._add("Gather", values, row))
-        gates = self._add("MatMul", flow, self._constant("gate_weight", _array(network.gate_weight).T))
+        gates = self._add("MatMul", projected, self._constant("gate_weight", _array(network.gate_weight).T))
         gates = self._add(
             "Sigmoid", self._add("Add", gates, self._constant("gate_bias", _array(network.gate_bias)))
         )

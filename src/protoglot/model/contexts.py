@@ -6,7 +6,8 @@ from the first text that has its context. What the rows say is added to the netw
 learn the rest (after Mikolov et al. 2011, where the rows are weights of a maximum-entropy model).
 
 Languages share rows, and do not agree on what follows. So the hidden state, which knows the language by then, has a
-gate for each dimension of the rows, :math:`2 \sigma(G h_t + b)`: some of what they say passes, and the rest does not.
+gate for each dimension of the rows, :math:`2 \sigma(G W h_t + b)`, with :math:`W` the projection that comes before the
+softmax: some of what they say passes, and the rest does not.
 
 No table could have a row for each of the V^n contexts of n characters. Those of n characters :math:`c_0` (read last),
 :math:`c_1`, ... share :math:`R` rows by a fixed hash, :math:`(\sum_k m_k c_k \bmod p) \bmod R`, so that also a language

@@ -30,6 +30,10 @@ _QUIET = 0.3
 """Size of what contexts say at the start, which is chance, beside the rest of the network."""
 
 
+_POSITIONS_AT_ONCE = 1024
+"""Characters whose logits are computed together, where no gradient is wanted; changes no score."""
+
+
 class LayerWeights(NamedTuple):
     """What one LSTM layer computes with; gates in the order i, f, g, o."""
 
@@ -86,7 +90,7 @@ class LanguageModel(nn.Module):
         if config.contexts:
             width = sum(table.size for table in config.contexts)
             self.context_projection = nn.Parameter(torch.empty(size, width))  # (E, D), D the sum over tables
-            self.gate_weight = nn.Parameter(torch.empty(width, hidden))  # (D, H)
+            self.gate_weight = nn.Parameter(torch.empty(width, size))  # (D, E)
             self.gate_bias = nn.Parameter(torch.zeros(width))  # (D,)
         if encoded:
             self.encoder_weight = nn.Parameter(torch.empty(encoded, num_features))  # (r, K)
@@ -265,17 +269,17 @@ class LanguageModel(nn.Module):
             hiddens.append(hidden)
             cells.append(cell)
         flow = drop(flow, mask(config.hidden_size, config.output_dropout))
-        vectors = F.linear(flow, self.projection[:, : config.hidden_size])  # (T, B, E)
+        vectors = projected = F.linear(flow, self.projection[:, : config.hidden_size])  # (T, B, E)
         if beside is not None:
             vectors = vectors + beside
         contexts, recent = self.read_contexts(ids, state.recent)
         if contexts is not None:
-            vectors = vectors + F.linear(contexts * self.context_gates(flow), self.context_projection)
+            vectors = vectors + F.linear(contexts * self.context_gates(projected), self.context_projection)
         return vectors, State(torch.stack(hiddens), torch.stack(cells), recent)
 
-    def context_gates(self, flow: Tensor) -> Tensor:
-        """How much of each dimension of the contexts passes, from the last layer's output: (T, B, H) -> (T, B, D)."""
-        return 2 * torch.sigmoid(F.linear(flow, self.gate_weight, self.gate_bias))
+    def context_gates(self, projected: Tensor) -> Tensor:
+        """How much of each dimension of contexts passes, from the projected hidden states: (T, B, E) -> (T, B, D)."""
+        return 2 * torch.sigmoid(F.linear(projected, self.gate_weight, self.gate_bias))
 
     def logits(self, vectors: Tensor) -> Tensor:
         """Scores of every id that can be predicted: (..., E) -> (..., V - 1), id v at position v - 1."""
@@ -304,9 +308,18 @@ class LanguageModel(nn.Module):
         if state is None:
             state = self.initial_state(ids.shape[1])
         vectors, state = self.hidden_states(ids, features, state, generator)
-        logits = self.logits(vectors)  # (T, B, V - 1)
-        nats = F.cross_entropy(logits.flatten(0, 1), targets.flatten() - NUM_UNPREDICTED, reduction="none")
-        return nats.view_as(targets), state
+        return self._costs(vectors, targets), state
+
+    def _costs(self, vectors: Tensor, targets: Tensor) -> Tensor:
+        """Nats of targets, (T, B), from vectors in the space of the embeddings, (T, B, E)."""
+        flat, wanted = vectors.flatten(0, 1), targets.flatten() - NUM_UNPREDICTED
+        # Where no gradient is wanted, the logits of a few positions are used up while they are in the cache.
+        step = len(flat) if torch.is_grad_enabled() else _POSITIONS_AT_ONCE
+        pieces = [
+            F.cross_entropy(self.logits(some), ids, reduction="none")
+            for some, ids in zip(torch.split(flat, step), torch.split(wanted, step), strict=True)
+        ]
+        return torch.cat(pieces).view_as(targets)
 
 
 def run_lstm_layer(

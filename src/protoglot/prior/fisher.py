@@ -81,13 +81,13 @@ class _Pass:
             traces.append(trace)
             out = trace.hiddens[1:]
             flow = out + flow if config.residual and layer > 0 else out
-        vectors = F.linear(flow, model.projection[:, : self.hidden])  # (T, B, E)
+        vectors = projected = F.linear(flow, model.projection[:, : self.hidden])  # (T, B, E)
         if self.beside is not None:
             vectors = vectors + self.beside
         before = model.initial_state(ids.shape[1]).recent
         contexts, _ = model.read_contexts(inputs, before)
         if contexts is not None:
-            gates = model.context_gates(flow)  # (T, B, D)
+            gates = model.context_gates(projected)  # (T, B, D)
             vectors = vectors + F.linear(contexts * gates, model.context_projection)
         outgoing = model.logits(vectors).softmax(dim=-1)  # (T, B, V - 1)
         outgoing.scatter_add_(
@@ -97,17 +97,18 @@ class _Pass:
         self.total["output_bias"][NUM_UNPREDICTED:] += outgoing.sum(0).square().sum(0)
         per_sequence = _products(outgoing, vectors)  # (B, V - 1, E): through the softmax
         to_vectors = outgoing @ model.embedding[NUM_UNPREDICTED:]  # (T, B, E)
-        self.total["projection"][:, : self.hidden] += _products(to_vectors, flow).square_().sum(0)
         to_encoded = self._add_projection_of_features(to_vectors)
-        gradient = to_vectors @ model.projection[:, : self.hidden]  # (T, B, H)
+        to_projected = to_vectors
         if contexts is not None:
             self.total["context_projection"] += _products(to_vectors, contexts * gates).square_().sum(0)
             to_passed = to_vectors @ model.context_projection  # (T, B, D)
             self._add_contexts(to_passed * gates, torch.cat([before, inputs]))
             to_gating = to_passed * contexts * gates * (1 - gates / 2)  # before the sigmoid
-            self.total["gate_weight"] += _products(to_gating, flow).square_().sum(0)
+            self.total["gate_weight"] += _products(to_gating, projected).square_().sum(0)
             self.total["gate_bias"] += to_gating.sum(0).square().sum(0)
-            gradient = gradient + to_gating @ model.gate_weight
+            to_projected = to_vectors + to_gating @ model.gate_weight
+        self.total["projection"][:, : self.hidden] += _products(to_projected, flow).square_().sum(0)
+        gradient = to_projected @ model.projection[:, : self.hidden]  # (T, B, H)
 
         for layer in reversed(range(config.num_layers)):
             to_gates = _run_backward(gradient, traces[layer], self.stack[layer].recurrent)  # (T, B, 4H)

@@ -12,7 +12,7 @@ from protoglot.study.tables import Table
 from protoglot.training.budget import Budget
 
 CONDITIONINGS = ("bare", "oest", "plat")
-PRESETS = ("paper", "compact", "tables", "tiny")
+PRESETS = ("paper", "compact", "plain", "tiny")
 NETWORK_METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 """Ways of learning a language with a network (see :class:`protoglot.prior.methods.Method`)."""
 CALIBRATED = "calibrated"

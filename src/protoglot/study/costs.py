@@ -1,6 +1,6 @@
 """How long units take: a rough guess before anything has run, and measured times as soon as there are some.
 
-The constants were measured with the compact preset on two cores of a 2020s x86-64 machine; what matters is that the
+The constants were measured with the preset ``plain`` on two cores of a 2020s x86-64 machine; what matters is that the
 guess tells minutes from hours. ``protoglot study status`` replaces it by what units have really taken.
 """
 
