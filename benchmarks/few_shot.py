@@ -75,7 +75,7 @@ def main() -> None:
         compare_epochs(arguments)
     else:
         rows = read_rows()
-        write_atomically(TABLE, make_tables([row for row in rows if preset_of_row(row) == "plain"]))
+        write_atomically(TABLE, make_tables(rows))
         write_atomically(PRESETS_TABLE, make_presets_table(rows))
         print(f"written {TABLE}, {PRESETS_TABLE}")
         if read_epochs():
@@ -364,8 +364,8 @@ def average(by_language: dict[str, dict[int | None, float]]) -> tuple[float, flo
 
 
 def make_tables(rows: list[Row]) -> str:
-    """The averages, and the scores of each language."""
-    found = bits_of(rows)
+    """The averages, and the scores of each language, with priors of the preset ``plain``."""
+    found = bits_of([row for row in rows if preset_of_row(row) == "plain"])
     with PAPER.open(encoding="utf-8", newline="") as stream:
         paper = {row["code"]: row for row in csv.DictReader(stream)}
     return "\n".join([*_averages(found, paper), "", *_languages(found, paper), ""])

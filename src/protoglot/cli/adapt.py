@@ -73,8 +73,8 @@ def adapt(
 
     TEXT has one sentence a line; - is standard input. Says what it found, holds a fifth of the sentences out (300 at
     most) to see what the model is worth beside a plain n-gram (or deals them into folds, where there are few), and
-    then learns from all of them (of 15,000 and more, it keeps the model that it has). Where the n-gram does better on the
-    sentences held out, the model relies on it.
+    then learns from all of them (of more than 15,000, the model that was checked is kept). Where the n-gram does better
+    on the sentences held out, the model relies on it.
 
     \b
     Examples:

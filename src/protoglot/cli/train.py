@@ -21,10 +21,10 @@ from protoglot.cli.main import EXIT_INTERRUPTED
 @click.option(
     "--preset",
     type=click.Choice(["paper", "compact", "plain", "tiny"]),
-    default="compact",
+    default="plain",
     show_default=True,
-    help="Size and settings: the paper's, for two CPU cores (compact), the paper's kind of network for two CPU cores "
-    "(plain), or one for trying things out.",
+    help="Size and settings: the paper's, its kind of network for two CPU cores (plain, the better start for new "
+    "languages), one that learns more of the languages it reads (compact), or one for trying things out.",
 )
 @click.option(
     "--hold-out",

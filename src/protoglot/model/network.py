@@ -31,7 +31,7 @@ _QUIET = 0.3
 
 
 _POSITIONS_AT_ONCE = 1024
-"""Characters whose logits are computed together, where no gradient is wanted; changes no score."""
+"""Characters whose logits are computed together, where there are many; changes no score."""
 
 
 class LayerWeights(NamedTuple):
@@ -313,8 +313,8 @@ class LanguageModel(nn.Module):
     def _costs(self, vectors: Tensor, targets: Tensor) -> Tensor:
         """Nats of targets, (T, B), from vectors in the space of the embeddings, (T, B, E)."""
         flat, wanted = vectors.flatten(0, 1), targets.flatten() - NUM_UNPREDICTED
-        # Where no gradient is wanted, the logits of a few positions are used up while they are in the cache.
-        step = len(flat) if torch.is_grad_enabled() else _POSITIONS_AT_ONCE
+        # The logits of a few positions are used up while they are in the cache.
+        step = len(flat) if len(flat) < 2 * _POSITIONS_AT_ONCE else _POSITIONS_AT_ONCE
         pieces = [
             F.cross_entropy(self.logits(some), ids, reduction="none")
             for some, ids in zip(torch.split(flat, step), torch.split(wanted, step), strict=True)
