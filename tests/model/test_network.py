@@ -389,6 +389,22 @@ def test_a_new_model_finds_all_characters_about_equally_likely(kind, preset):
     assert float(nats.mean()) == pytest.approx(math.log(size), rel=0.05)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_costs_and_gradients_are_the_same_in_pieces(kind, monkeypatch):
+    model = tiny_model(kind, **NO_DROPOUT)
+    ids, targets = batch()
+    features = features_for(kind)
+    found = []
+    for at_once in (10_000, 5):  # the last piece is shorter
+        monkeypatch.setattr("protoglot.model.network._POSITIONS_AT_ONCE", at_once)
+        nats, _ = model.nats(ids, targets, features)
+        found.append([nats, *torch.autograd.grad(nats.square().sum(), list(model.parameters()))])
+    assert ids.numel() > 10
+    assert ids.numel() % 5
+    for whole, pieces in zip(*found, strict=True):
+        assert torch.allclose(whole, pieces, rtol=1e-10, atol=1e-12)
+
+
 def test_input_and_output_embeddings_are_one_matrix():
     model = tiny_model("bare", **NO_DROPOUT)
     sizes = [tuple(weight.shape) for weight in model.parameters()]
