@@ -179,7 +179,7 @@ def score_language(
                 config=prior.settings_for(Method.NINF if method == "ninf" else Method.UNIV),
                 mixing=None,
             )
-            score = model.score(text) if method == "calibrated" else plain(model).score(text)
+            score = model.score(text) if method == "calibrated" else uncalibrated(model).score(text)
             yield make(method, score, time.monotonic() - start, zero=True)
     best = str(prior.tuned.best)
     mixings = {"mixture": Mixing.LOG_LINEAR, "linear-mixture": Mixing.LINEAR}
@@ -295,7 +295,7 @@ def make_epochs_table(rows: list[Row]) -> str:
     return "\n".join([*lines, ""])
 
 
-def plain(model: Any) -> Any:  # noqa: ANN401
+def uncalibrated(model: Any) -> Any:  # noqa: ANN401
     """A zero-shot model without its calibration."""
     from dataclasses import replace
 

@@ -50,6 +50,7 @@ def main() -> None:
     shares = {}
     for batch_size in (training.batching.batch_size, TRAINING_PRESETS["paper"].batching.batch_size):
         variants = training_variants(config, training, batch_size, arguments.length)
+        # A round with large batches takes long, and averages over as much.
         seconds = measure(variants, arguments.rounds if batch_size < 100 else arguments.rounds // 3)
         rates = {name: batch_size * arguments.length / taken for name, taken in seconds.items()}
         rows += [{"batch_size": batch_size, **row} for row in compared(rates)]
