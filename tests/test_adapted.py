@@ -21,6 +21,8 @@ KINDS = {
     "zero-shot": {"with_ngram": False, "calibrated": True},
     "trusted in part": {"trust": 0.3},
     "not trusted": {"trust": 0.0},
+    "in context": {"in_context": True},
+    "in context, linear": {"in_context": True, "mixing": "linear"},
 }
 
 

@@ -9,6 +9,9 @@ import torch
 from protoglot.adapted import AdaptedModel
 from protoglot.corpus.interface import LanguageRecord
 from protoglot.folds import Fold
+from protoglot.incontext.config import TINY as TINY_IN_CONTEXT
+from protoglot.incontext.model import InContextModel
+from protoglot.incontext.network import InContextNetwork
 from protoglot.model.config import TINY, Conditioning, ModelConfig
 from protoglot.model.contexts import SCALE
 from protoglot.model.network import LanguageModel
@@ -131,12 +134,20 @@ def tiny_trained(
     )
 
 
+def tiny_in_context_network(vocabulary: Vocabulary, *, seed: int = 0) -> InContextNetwork:
+    """A network that was taught nothing, with no weight that is zero or equals another."""
+    network = InContextNetwork(TINY_IN_CONTEXT, vocabulary_size=len(vocabulary), seed=seed)
+    scatter(network, torch.Generator().manual_seed(seed + 1))
+    return network
+
+
 def tiny_adapted(
     conditioning: str = "bare",
     *,
     alphabet: str = "abdëgñ",
     mixing: str | None = "log-linear",
     with_ngram: bool = True,
+    in_context: bool = False,
     calibrated: bool = False,
     seed: int = 0,
     **facts,
@@ -151,7 +162,10 @@ def tiny_adapted(
         seed=seed,
     )
     generator = torch.Generator().manual_seed(seed)
-    mixer = None if mixing is None or not with_ngram else Mixer(Mixing(mixing), 4, hidden_size=5, seed=seed)
+    num_components = 5 if in_context else 4
+    mixer = None
+    if mixing is not None and with_ngram:
+        mixer = Mixer(Mixing(mixing), num_components, hidden_size=5, seed=seed)
     for part in (network, mixer):
         if part is not None:
             scatter(part, generator)
@@ -163,8 +177,14 @@ def tiny_adapted(
         features=None if conditioning == "bare" else features,
         num_characters=sum(len(sentence) + 1 for sentence in sentences),
         ngram=NGram.train(sentences, vocabulary, order=3) if with_ngram else None,
+        incontext=_read_in_context(sentences, vocabulary) if in_context else None,
         mixer=mixer,
         calibration=Calibration(temperature=1.5, broad_share=0.2) if calibrated else None,
         frequencies=even if calibrated else None,
         **{"language": "wol", "provenance": {"num_sentences": len(sentences)}, **facts},
     )
+
+
+def _read_in_context(sentences: Sequence[str], vocabulary: Vocabulary) -> InContextModel:
+    known = Vocabulary(vocabulary.characters[:-2])  # two letters are new to the network
+    return InContextModel.read(tiny_in_context_network(known), known, sentences, vocabulary)

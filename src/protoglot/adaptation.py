@@ -12,6 +12,7 @@ from torch import Tensor
 
 from protoglot.adapted import AdaptedModel
 from protoglot.batching import make_stream
+from protoglot.incontext.model import InContextModel
 from protoglot.model.config import Conditioning
 from protoglot.model.network import LanguageModel
 from protoglot.ngram import NGram, NGramConfig
@@ -78,7 +79,7 @@ def learn_language(
     on_epoch: Callable[[int, int, float], None] | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> AdaptedModel:
-    """Make a whole model of a language: network, n-gram and mixer, as the prior was tuned.
+    """Make a whole model of a language: network, n-gram, what learns in context, and mixer, as the prior was tuned.
 
     Without a sentence, the network is that of the prior, softened by its calibration. A prior that was not tuned has
     no mixer: the network then predicts alone.
@@ -110,9 +111,11 @@ def learn_language(
         on_epoch=None if on_epoch is None else lambda number, bits: on_epoch(number, settings.num_epochs, bits),
         on_progress=on_progress,
     )
-    ngram = mixer = None
+    ngram = mixer = incontext = None
     if sentences:
-        counting = tuned.ngram if tuned is not None else NGramConfig()
+        counting = ngram_of(prior)
+        if prior.incontext is not None:
+            incontext = InContextModel.read(prior.incontext, prior.mean.vocabulary, sentences, vocabulary)
         ngram = NGram.train(sentences, vocabulary, order=counting.order, smoothing=counting.smoothing)
         mixer = tuned.mixers.get(mixing) if tuned is not None and mixing is not None else None
     calibration = tuned.calibration if tuned is not None and not sentences else None
@@ -123,12 +126,20 @@ def learn_language(
         features=features if conditioned else None,
         num_characters=num_characters,
         ngram=ngram,
+        incontext=incontext,
         mixer=mixer,
         calibration=calibration,
         frequencies=None if calibration is None else prior.frequencies,
         language=language,
         provenance={"adaptation": settings.to_json(), "num_sentences": len(sentences)},
     )
+
+
+def ngram_of(prior: UniversalPrior) -> NGramConfig:
+    """The n-gram that models of a prior have: the one it was taught with, or tuned for."""
+    if prior.incontext is not None:
+        return prior.incontext.config.ngram
+    return NGramConfig() if prior.tuned is None else prior.tuned.ngram
 
 
 def make_gaussian(prior: UniversalPrior, start: LanguageModel, config: AdaptationConfig) -> Gaussian | None:

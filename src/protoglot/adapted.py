@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from protoglot.artefacts import HEADER, load_artefact, save_artefact
 from protoglot.errors import ConfigError, StorageError, VocabularyError
+from protoglot.incontext.model import InContextModel
 from protoglot.mixture import network_logits, predict_next, predict_side_by_side
 from protoglot.model.config import Conditioning, ModelConfig
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
@@ -33,12 +34,12 @@ class Cursor(NamedTuple):
 
     network: State
     context: tuple[int, ...]
-    """Ids since the begin of the sentence, as many as the n-gram can use."""
+    """Ids since the begin of the sentence, as many as the n-gram and what learns in context can use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptedModel:
-    """The adapted network, the n-gram of the same sentences, and the mixer that makes them one model.
+    """The adapted network, what learns in context, the n-gram of the same sentences, and the mixer that makes them one.
 
     Where sentences that were held out say that the n-gram does better alone, the mixture is trusted less.
 
@@ -54,6 +55,9 @@ class AdaptedModel:
     """Characters that were learned from, ends of sentences included."""
 
     ngram: NGram | None = None
+    incontext: InContextModel | None = None
+    """What has read the same sentences in context; only with an n-gram, and used by the mixer."""
+
     mixer: Mixer | None = None
     trust: float = 1.0
     """Share of the mixture; the rest is the n-gram's alone. Chosen on sentences held out: :mod:`protoglot.checking`."""
@@ -91,6 +95,7 @@ class AdaptedModel:
                 self.ngram,
                 sentences,
                 num_characters=self.num_characters,
+                incontext=self.incontext,
             ):
                 yield self._mix(self.mixer, predictions), targets
             return
@@ -164,6 +169,28 @@ class AdaptedModel:
             raise ConfigError("the model has no n-gram; wanted one that learned from sentences")
         return self.ngram.score(sentences)
 
+    def in_context_score(self, sentences: Sequence[str]) -> Score:
+        """What the part that learns in context pays without the network.
+
+        Raises:
+            ConfigError: if there is none.
+        """
+        if self.ngram is None or self.incontext is None:
+            raise ConfigError("nothing in the model learns in context; wanted one of a prior that was taught to")
+        nats = 0.0
+        for predictions, targets in predict_side_by_side(
+            self.network,
+            self.features_tensor(),
+            self.ngram,
+            sentences,
+            num_characters=self.num_characters,
+            incontext=self.incontext,
+        ):
+            found = predictions.log_probabilities[:, 1]
+            nats -= float(found.double().gather(1, targets.unsqueeze(1)).sum())
+        naming = sum(float(self._naming_nats(sentence).sum()) for sentence in sentences)
+        return Score(nats + naming, sum(len(sentence) + 1 for sentence in sentences))
+
     def start(self) -> Cursor:
         """The begin of a text."""
         return Cursor(self.network.initial_state(1), ())
@@ -195,6 +222,7 @@ class AdaptedModel:
             contexts,
             state,
             num_characters=self.num_characters,
+            incontext=self.incontext,
         )
         network = predictions.log_probabilities[:, 0]
         found = self._soften(network) if mixer is None else self._mix(mixer, predictions)
@@ -205,6 +233,8 @@ class AdaptedModel:
         if id_ in (BEGIN, END):
             return (id_,)
         longest = 1 if self.ngram is None else self.ngram.order
+        if self.incontext is not None:
+            longest = max(longest, self.incontext.window)
         return (*cursor.context, id_)[-longest:]
 
     def reader(self, num_texts: int) -> "SideBySide":
@@ -237,6 +267,7 @@ class AdaptedModel:
             "language": self.language,
             "provenance": dict(self.provenance),
             "ngram": None,
+            "incontext": None,
             "mixer": None,
             "trust": self.trust,
             "calibration": None if self.calibration is None else asdict(self.calibration),
@@ -247,6 +278,9 @@ class AdaptedModel:
             tensors["frequencies"] = {"frequencies": self.frequencies}
         if self.ngram is not None:
             content["ngram"], tensors["ngram"] = self.ngram.parts()
+        if self.incontext is not None:
+            content["incontext"], files = self.incontext.parts()
+            tensors.update(files)
         if self.mixer is not None:
             content["mixer"], tensors["mixer"] = mixer_parts(self.mixer)
         save_artefact(path, kind=KIND, content=content, tensors=tensors)
@@ -276,7 +310,7 @@ class AdaptedModel:
             if type(facts["num_characters"]) is not int or not isinstance(facts["provenance"], dict):
                 raise TypeError(f"num_characters {facts['num_characters']!r}")
             calibration = _calibration(content["calibration"], name=name)
-            ngram, mixer = content["ngram"], content["mixer"]
+            ngram, mixer, incontext = content["ngram"], content["mixer"], content.get("incontext")
             weights = tensors["weights"]
         except (KeyError, TypeError, ValueError) as error:
             raise StorageError(f"{name}: not the header of an adapted model ({error!r})") from error
@@ -290,8 +324,21 @@ class AdaptedModel:
         made_ngram = None
         if ngram is not None:
             made_ngram = NGram.from_parts(ngram, tensors.get("ngram", {}), vocabulary, name=name)
+        made_incontext = None
+        if incontext is not None:
+            made_incontext = InContextModel.from_parts(
+                incontext, tensors, vocabulary_size=len(vocabulary), name=name
+            )
+            order = made_incontext.network.config.ngram.order
+            if made_ngram is None or made_ngram.order != order:
+                raise StorageError(
+                    f"{name}: what learns in context does not fit; wanted an n-gram of order {order}"
+                )
         made_mixer = None if mixer is None else mixer_from_parts(mixer, tensors.get("mixer", {}), name=name)
-        if made_mixer is not None and (made_ngram is None or made_mixer.num_components != made_ngram.order + 1):
+        beside = 1 if made_incontext is None else 2
+        if made_mixer is not None and (
+            made_ngram is None or made_mixer.num_components != made_ngram.order + beside
+        ):
             raise StorageError(f"{name}: a mixer that does not fit its n-gram; wanted one component per order")
         try:
             return cls(
@@ -301,6 +348,7 @@ class AdaptedModel:
                 frequencies=frequencies,
                 calibration=calibration,
                 ngram=made_ngram,
+                incontext=made_incontext,
                 mixer=made_mixer,
                 **facts,
             )

@@ -1,4 +1,4 @@
-"""What the adapted network and the n-gram of every order predict along a text, side by side."""
+"""What the components of a model predict along a text, side by side."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -7,6 +7,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from protoglot.batching import make_stream
+from protoglot.incontext.model import InContextModel
+from protoglot.incontext.windows import Windows, windows_after
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
 from protoglot.ngram import NGram
 from protoglot.prior.mixer import Predictions
@@ -109,9 +111,10 @@ def predict_side_by_side(
     sentences: Iterable[str],
     *,
     num_characters: int,
+    incontext: InContextModel | None = None,
     positions_at_once: int = POSITIONS_AT_ONCE,
 ) -> Iterator[tuple[Predictions, Tensor]]:
-    """Predictions of all components along a text: the network first, then the n-gram of orders 1, 2, ...
+    """Predictions of all components along a text: the network, what learns in context, the n-gram of orders 1, 2, ...
 
     Args:
         network: its ids are those of the n-gram's vocabulary.
@@ -119,6 +122,7 @@ def predict_side_by_side(
         ngram: trained on the same sentences as the network.
         sentences: the text, of which no more than a piece is in memory.
         num_characters: that both have learned from.
+        incontext: that has read the same sentences; without one, it is no component.
         positions_at_once: bounds memory.
 
     Yields:
@@ -127,11 +131,20 @@ def predict_side_by_side(
     text = RunningText(network, ngram.vocabulary, features, positions_at_once=positions_at_once)
     for piece in pieces_of(sentences):
         by_order = ngram.by_order(piece, positions_at_once=positions_at_once)
-        for (scores, targets), (probabilities, depth) in zip(text.logits(piece), by_order, strict=True):
-            parts = torch.cat(
-                [F.log_softmax(scores, dim=1).unsqueeze(1), torch.from_numpy(probabilities).log().float()], dim=1
-            )
-            yield Predictions(parts, torch.from_numpy(depth), num_characters), targets
+        windows = None
+        if incontext is not None:
+            windows = Windows(make_stream(piece, ngram.vocabulary).astype("int64"), incontext.window)
+        first = 0
+        for (scores, targets), (probabilities, found) in zip(text.logits(piece), by_order, strict=True):
+            orders, depth = torch.from_numpy(probabilities).log().float(), torch.from_numpy(found)
+            parts = [F.log_softmax(scores, dim=1).unsqueeze(1), orders]
+            if incontext is not None and windows is not None:
+                learned = incontext.log_probabilities(
+                    windows.of(first, first + len(orders)), orders, depth, num_characters=num_characters
+                )
+                parts.insert(1, learned.unsqueeze(1))
+            first += len(orders)
+            yield Predictions(torch.cat(parts, dim=1), depth, num_characters), targets
 
 
 @torch.no_grad()
@@ -144,6 +157,7 @@ def predict_next(
     state: State,
     *,
     num_characters: int,
+    incontext: InContextModel | None = None,
 ) -> tuple[Predictions, State]:
     """Predictions of all components for the next id of each of B texts.
 
@@ -155,16 +169,22 @@ def predict_next(
         contexts: ids of each text since the begin of the sentence, the last included.
         state: of the network before the last ids, for B texts.
         num_characters: as for :func:`predict_side_by_side`.
+        incontext: as there; only with an n-gram.
 
     Returns:
         Predictions for B positions, and the state after the last ids.
     """
     read = torch.tensor([list(last_ids)], device=network.embedding.device)  # (1, B)
     vectors, after = network.hidden_states(read, features, state)
-    parts = F.log_softmax(network.logits(vectors[0]).cpu(), dim=1).unsqueeze(1)  # (B, 1, V - 1)
+    parts = [F.log_softmax(network.logits(vectors[0]).cpu(), dim=1).unsqueeze(1)]  # (B, 1, V - 1)
     depth = torch.zeros(len(last_ids), dtype=torch.int64)
     if ngram is not None:
         probabilities, found = ngram.by_order_after(contexts)
-        parts = torch.cat([parts, torch.from_numpy(probabilities).log().float()], dim=1)
-        depth = torch.from_numpy(found)
-    return Predictions(parts, depth, num_characters), after
+        orders, depth = torch.from_numpy(probabilities).log().float(), torch.from_numpy(found)
+        parts.append(orders)
+        if incontext is not None:
+            learned = incontext.log_probabilities(
+                windows_after(contexts, incontext.window), orders, depth, num_characters=num_characters
+            )
+            parts.insert(1, learned.unsqueeze(1))
+    return Predictions(torch.cat(parts, dim=1), depth, num_characters), after

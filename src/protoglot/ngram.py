@@ -232,7 +232,9 @@ class NGram:
         for length, (level, numbers) in enumerate(walked):
             seen = np.flatnonzero(numbers >= 0)
             of_seen = numbers[seen]
-            below[seen] *= level.back_off[of_seen][:, None]
+            back_off = np.ones((num_positions, 1))
+            back_off[seen, 0] = level.back_off[of_seen]
+            below = np.multiply(below, back_off, out=found[:, length])
             firsts = np.searchsorted(level.pair_keys, of_seen * self._size)
             amounts = np.searchsorted(level.pair_keys, (of_seen + 1) * self._size) - firsts
             # All pairs of all positions in one row: positions repeated, pairs counted up from the first of each.
@@ -240,7 +242,6 @@ class NGram:
             offsets = np.arange(len(rows)) - np.repeat(np.cumsum(amounts) - amounts, amounts)
             pairs = np.repeat(firsts, amounts) + offsets
             below[rows, level.pair_keys[pairs] % self._size - _NUM_UNPREDICTED] += level.gains[pairs]
-            found[:, length] = below
             depth[seen] = length
         return found, depth
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from protoglot.artefacts import HEADER, load_artefact, save_artefact
 from protoglot.corpus.interface import LanguageRecord
@@ -179,13 +179,13 @@ def newest_checkpoint(run: Path) -> Path | None:
     return run / CHECKPOINTS / name
 
 
-def weights_as_arrays(model: LanguageModel) -> dict[str, NDArray[Any]]:
+def weights_as_arrays(model: nn.Module) -> dict[str, NDArray[Any]]:
     """The model's weights by name, sharing memory where they are on the CPU."""
     return {name: weight.detach().cpu().numpy() for name, weight in model.named_parameters()}
 
 
 @torch.no_grad()
-def load_weights(model: LanguageModel, weights: Mapping[str, NDArray[Any]], *, name: str) -> None:
+def load_weights(model: nn.Module, weights: Mapping[str, NDArray[Any]], *, name: str) -> None:
     """Copy weights into a model, strictly: every name, every shape, the same type.
 
     Raises:
@@ -196,7 +196,7 @@ def load_weights(model: LanguageModel, weights: Mapping[str, NDArray[Any]], *, n
         parameter.copy_(torch.from_numpy(weights[key]))
 
 
-def check_weights(model: LanguageModel, weights: Mapping[str, NDArray[Any]], *, name: str) -> None:
+def check_weights(model: nn.Module, weights: Mapping[str, NDArray[Any]], *, name: str) -> None:
     """Compare names, shapes and types of weights with those of a model.
 
     Raises:

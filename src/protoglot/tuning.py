@@ -191,7 +191,8 @@ class Tuner:
 
     def run(self, methods: Sequence[Method]) -> Tuned:
         """Choose the settings of each method, the n-gram, the best method, the mixers and the calibration."""
-        ngram = self.choose_ngram()
+        taught = self.prior.incontext
+        ngram = self.choose_ngram() if taught is None else taught.config.ngram
         best: dict[Method, AdaptationConfig] = {}
         final: dict[Method, float] = {}
         for method in methods:
@@ -276,7 +277,8 @@ class Tuner:
         prior = replace(self.prior, tuned=replace(tuned, mixers={}))
         examples: list[tuple[Predictions, Tensor]] = []
         num_examples = len(self._languages) * len(self.config.mixer_sentences)
-        numbers_a_character = (tuned.ngram.order + 1) * len(self.prior.mean.vocabulary)
+        num_components = tuned.ngram.order + (1 if self.prior.incontext is None else 2)
+        numbers_a_character = num_components * len(self.prior.mean.vocabulary)
         num_characters = min(
             self.config.mixer_characters, _MAX_MIXED_NUMBERS // (num_examples * numbers_a_character) or 1
         )
@@ -294,13 +296,14 @@ class Tuner:
                         model.ngram,
                         text,
                         num_characters=model.num_characters,
+                        incontext=model.incontext,
                     )
                 )
                 examples.append(join_predictions(parts))
                 self._on_trial(f"mixers: {code}, {len(sample)} sentences")
         mixers = {}
         for mixing in Mixing:
-            mixer = Mixer(mixing, tuned.ngram.order + 1, seed=self.config.seed)
+            mixer = Mixer(mixing, num_components, seed=self.config.seed)
             fit_mixer(mixer, examples)
             mixers[mixing] = mixer
             with torch.no_grad():

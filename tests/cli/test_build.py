@@ -17,12 +17,14 @@ def test_a_prior_is_built_packed_and_shown(tmp_path, protoglot):
     out = tmp_path / "prior"
     arguments = ("build", "--corpus", corpus, "--leave-out", "wol", "--conditioning", "bare", "--preset", "tiny")
     arguments += ("--budget", "2epochs", "--validation-languages", 1, "--sequences", 2, "--methods", "fitu")
-    arguments += ("--trials", 1, "--threads", 1, "--out", out)
+    arguments += ("--trials", 1, "--threads", 1, "--teaching", "3k-characters", "--out", out)
     status, output, messages = protoglot(*arguments)
     assert status == 0, messages
     assert "MB in" in output
     prior = UniversalPrior.load(out)
     assert prior.tuned is not None
+    assert prior.incontext is not None
+    assert {mixer.num_components for mixer in prior.tuned.mixers.values()} == {prior.tuned.ngram.order + 2}
     assert prior.mean.provenance["corpus"] == "text"
     assert "wol" not in (*prior.mean.fold.training, *prior.mean.fold.validation)
     letters_of_wol_alone = set("ëñ") - {letter for text in babble_corpus().texts["fra"] for letter in text}
@@ -50,6 +52,7 @@ def test_building_goes_on_after_a_failure(tmp_path, protoglot):
     out = tmp_path / "prior"
     arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--budget", "1epochs"]
     arguments += ["--validation-languages", 1, "--sequences", 2, "--trials", 1, "--threads", 1, "--out", out]
+    arguments += ["--teaching", "none"]
     status, _, messages = protoglot(*arguments, "--methods", "magic")
     assert (status, "magic" in messages) == (2, True)
     assert not out.exists()
@@ -63,7 +66,7 @@ def test_what_was_built_with_other_arguments_is_not_used(tmp_path, protoglot):
     corpus = make_corpus(tmp_path)
     arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--budget", "1epochs"]
     arguments += ["--validation-languages", 1, "--sequences", 2, "--trials", 1, "--out", tmp_path / "prior"]
-    arguments += ["--threads", 1]
+    arguments += ["--threads", 1, "--teaching", "none"]
     assert protoglot(*arguments, "--leave-out", "wol", "--methods", "magic")[0] == 2
     for other in (["--leave-out", "wol,fra"], ["--leave-out", "wol", "--seed", 1]):
         status, _, messages = protoglot(*arguments, *other, "--methods", "fitu")
@@ -84,16 +87,16 @@ def test_the_seed_reaches_all_that_is_drawn(tmp_path, protoglot, monkeypatch):
         return 1
 
     monkeypatch.setattr("protoglot.cli.build._call", call)
-    for stages in range(3):
+    for stages in range(4):
         out = tmp_path / f"{stages}" / "prior"
         parts = out.with_name("prior.parts")
         parts.mkdir(parents=True)
         arguments = ["build", "--corpus", "eld", "--seed", 7, "--learning-rate", 0, "--out", out]
-        for stage in ("trained", "measured")[:stages]:
+        for stage in ("trained", "measured", "taught")[:stages]:
             protoglot(*arguments)
             (parts / f"{stage}.json").write_text(json.dumps({"command": called.pop()[:-2]}))
         protoglot(*arguments)
-    assert [arguments[0] for arguments in called] == ["train", "prior", "tune"]
+    assert [arguments[0] for arguments in called] == ["train", "prior", "teach", "tune"]
     for arguments in called:
         assert arguments[arguments.index("--seed") + 1] == "7"
     assert called[0][called[0].index("--learning-rate") + 1] == "0.0"
@@ -104,6 +107,7 @@ def test_a_longer_budget_goes_on_training(tmp_path, protoglot):
     out = tmp_path / "prior"
     arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--sequences", 2]
     arguments += ["--validation-languages", 1, "--methods", "fitu", "--trials", 1, "--threads", 1, "--out", out]
+    arguments += ["--teaching", "none"]
     assert protoglot(*arguments, "--budget", "1epochs")[0] == 0
     shorter = UniversalPrior.load(out)
     out.rename(tmp_path / "shorter")

@@ -37,6 +37,13 @@ from protoglot.training.budget import Budget
 @click.option(
     "--sequences", type=click.IntRange(1), default=60, show_default=True, help="Of each language, measured."
 )
+@click.option(
+    "--teaching",
+    metavar="AMOUNT",
+    default="1h",
+    show_default=True,
+    help="Time or text to teach a network to learn in context with, or none.",
+)
 @click.option("--methods", default="fitu,univ", show_default=True, help="Methods to tune.")
 @click.option(
     "--trials", type=click.IntRange(1, 7), default=3, show_default=True, help="Settings to try for each."
@@ -56,6 +63,7 @@ def build(
     budget: str,
     validation_languages: int,
     sequences: int,
+    teaching: str,
     methods: str,
     trials: int,
     batch_size: int | None,
@@ -65,7 +73,7 @@ def build(
     device: str,
     threads: int | None,
 ) -> int:
-    """Make a prior to be passed on: train, measure, tune and pack, one after the other.
+    """Make a prior to be passed on: train, measure, teach, tune and pack, one after the other.
 
     The languages of --leave-out are not read, not even for their characters. What is done is kept in OUT.parts: after
     Ctrl-C the same command goes on; with a longer --budget, once OUT is moved away, it goes on training. The prior is
@@ -85,7 +93,7 @@ def build(
     prepare(device, threads)
     parts = out.with_name(f"{out.name}.parts")
     make_directory(parts)
-    run, prior, tuned = parts / "run", parts / "prior", parts / "tuned"
+    run, prior, taught, tuned = (parts / name for name in ("run", "prior", "taught", "tuned"))
     training = ["train", "--corpus", corpus_name, "--conditioning", conditioning, "--preset", preset]
     training += ["--hold-out", leave_out, "--inventory", "training", "--budget", budget, "--out", str(run)]
     training += ["--validation-languages", str(validation_languages), "--seed", str(seed)]
@@ -93,9 +101,24 @@ def build(
     training += ["--learning-rate", str(learning_rate)] if learning_rate is not None else []
     measuring = ["prior", str(run), "--corpus", corpus_name, "--sequences", str(sequences), "--no-spread"]
     measuring += ["--out", str(prior), "--seed", str(seed)]
-    tuning = ["tune", str(prior), "--corpus", corpus_name, "--methods", methods, "--trials", str(trials)]
+    lessons = ["teach", str(prior), "--corpus", corpus_name, "--budget", teaching, "--out", str(taught)]
+    lessons += ["--size", "tiny" if preset == "tiny" else "usual", "--seed", str(seed)]
+    tuning = [
+        "tune",
+        str(prior if teaching == "none" else taught),
+        "--corpus",
+        corpus_name,
+        "--methods",
+        methods,
+        "--trials",
+        str(trials),
+    ]
     tuning += ["--out", str(tuned), "--seed", str(seed)]
-    stages = {"trained": training, "measured": measuring, "tuned": tuning}
+    stages = {"trained": training, "measured": measuring, "taught": lessons, "tuned": tuning}
+    if teaching == "none":
+        del stages["taught"]
+    else:
+        Budget.parse(teaching)  # now, and not when training is done
     _forget_shorter_training(parts, stages)
     _refuse_other_arguments(parts, stages)
     where = [*(["--threads", str(threads)] if threads else []), "--device", device]
@@ -104,7 +127,7 @@ def build(
         if marker.exists():
             continue
         # A stage that was killed between its result and this marker: the result is whole, but not known to be ours.
-        _remove_result({"measured": prior, "tuned": tuned}.get(stage))
+        _remove_result({"measured": prior, "taught": taught, "tuned": tuned}.get(stage))
         resumed = ["--resume"] if stage == "trained" and (run / "run.json").exists() else []
         status = _call([*arguments, *where, *resumed])
         if status:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from protoglot.model.network import LanguageModel
-from protoglot.prior.relatives import find_relative
+from protoglot.relatives import find_relative
 from protoglot.vocabulary import NUM_SYMBOLS, Vocabulary
 
 _LIKENESS = 0.97
@@ -22,7 +22,7 @@ def extended_model(model: LanguageModel, vocabulary: Vocabulary, *, dropout: flo
 
     New characters start as rare as the rarest that is known. Their embeddings are drawn from a Gaussian with the mean
     and the spread of the known ones: were they all alike, the network would have to learn first that they are not.
-    One that is like a known character (see :mod:`protoglot.prior.relatives`) starts near that one instead.
+    One that is like a known character (see :mod:`protoglot.relatives`) starts near that one instead.
     """
     config = replace(
         model.config,

@@ -23,6 +23,8 @@ from torch import Tensor
 
 from protoglot.artefacts import HEADER, load_artefact, save_artefact
 from protoglot.errors import ConfigError, StorageError
+from protoglot.incontext.model import network_from_parts, network_parts
+from protoglot.incontext.network import InContextNetwork
 from protoglot.model.network import NUM_UNPREDICTED
 from protoglot.ngram import NGramConfig
 from protoglot.prior.calibration import Calibration
@@ -36,6 +38,7 @@ _FISHER = "fisher"
 _SPREAD = "spread"
 _FREQUENCIES = "frequencies"
 _WEIGHTS = "weights"
+_IN_CONTEXT = "incontext"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,9 @@ class UniversalPrior:
     spread: Mapping[str, Tensor] | None = None
     """Variance of the weights across languages (see :mod:`protoglot.prior.spread`), by name of the weight."""
 
+    incontext: InContextNetwork | None = None
+    """What was taught to learn in context (see :mod:`protoglot.incontext.network`); its ids are those of the mean."""
+
     tuned: Tuned | None = None
     """Settings and mixers that were found on validation languages."""
 
@@ -132,6 +138,9 @@ class UniversalPrior:
         tensors[_FREQUENCIES] = {_FREQUENCIES: self.frequencies}
         if self.spread is not None:
             tensors[_SPREAD] = {name: values.cpu().numpy() for name, values in self.spread.items()}
+        content["incontext"] = None
+        if self.incontext is not None:
+            content["incontext"], tensors[_IN_CONTEXT] = network_parts(self.incontext)
         content["tuned"] = None if self.tuned is None else _tuned_parts(self.tuned, tensors)
         content["packed"] = _pack(tensors) if packed else None
         save_artefact(path, kind=KIND, content=content, tensors=tensors)
@@ -172,7 +181,15 @@ class UniversalPrior:
                 f"{path / HEADER}: damaged; wanted prior_variance, num_training_sequences, num_sequences and "
                 "frequencies"
             )
-        tuned = content.get("tuned")
+        tuned, taught = content.get("tuned"), content.get("incontext")
+        incontext = None
+        if taught is not None:
+            incontext = network_from_parts(taught, tensors.get(_IN_CONTEXT, {}), name=str(path / HEADER))
+            if incontext.vocabulary_size != len(mean.vocabulary):
+                raise StorageError(
+                    f"{path / HEADER}: an in-context network of {incontext.vocabulary_size} ids; "
+                    f"wanted {len(mean.vocabulary)}, as the prior has"
+                )
         return cls(
             mean=mean,
             fisher={name: torch.tensor(values).to(device) for name, values in fisher.items()},
@@ -183,13 +200,16 @@ class UniversalPrior:
             spread=None
             if spread is None
             else {name: torch.tensor(values).to(device) for name, values in spread.items()},
+            incontext=incontext,
             tuned=None if tuned is None else _tuned_from_parts(tuned, tensors, name=str(path / HEADER)),
         )
 
 
 def _pack(tensors: dict[str, Mapping[str, NDArray[Any]]]) -> dict[str, object]:
     """Pack means and scales in place; returns what unpacking needs to know."""
-    tensors[_WEIGHTS] = pack_means(tensors[_WEIGHTS])
+    for part in (_WEIGHTS, _IN_CONTEXT):
+        if part in tensors:
+            tensors[part] = pack_means(tensors[part])
     ranges: dict[str, object] = {}
     for part in (_FISHER, _SPREAD):
         if part in tensors:
@@ -201,7 +221,9 @@ def _unpack(tensors: dict[str, dict[str, NDArray[Any]]], ranges: object, *, name
     """Undo :func:`_pack` in place."""
     if not isinstance(ranges, dict) or not set(ranges) <= {_FISHER, _SPREAD} or _WEIGHTS not in tensors:
         raise StorageError(f"{name}: damaged; wanted the ranges of packed tensors")
-    tensors[_WEIGHTS] = {**unpack_means(tensors[_WEIGHTS])}
+    for part in (_WEIGHTS, _IN_CONTEXT):
+        if part in tensors:
+            tensors[part] = {**unpack_means(tensors[part])}
     for part, found in ranges.items():
         tensors[part] = {**unpack_scales(tensors.get(part, {}), found, name=name)}
 

@@ -9,7 +9,7 @@ import torch
 from protoglot.model.config import TINY
 from protoglot.model.network import LanguageModel
 from protoglot.prior.extending import extended_model
-from protoglot.prior.relatives import find_relative
+from protoglot.relatives import find_relative
 from protoglot.vocabulary import Vocabulary
 
 LATIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;:?!'\"()-"

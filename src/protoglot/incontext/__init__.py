@@ -1,0 +1,1 @@
+"""Learning a language by reading its sentences, without changing a weight."""

@@ -1,0 +1,102 @@
+"""What a network remembers of sentences, and how it looks there for what may come next."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from protoglot.errors import StorageError
+
+_POSITIONS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """M positions of a text, those after the same id together."""
+
+    ids: Tensor  # (M,), sorted: read last at each position
+    keys: Tensor  # (M, D)
+    outcomes: Tensor  # (M,): what came next, as a position in predictions
+
+    @classmethod
+    def of(cls, keys: Tensor, ids: Tensor, outcomes: Tensor) -> "Memory":
+        """A memory of positions in any order."""
+        order = torch.argsort(ids, stable=True)
+        return cls(ids[order].contiguous(), keys[order], outcomes[order])
+
+    def parts(self) -> dict[str, NDArray[Any]]:
+        """The memory as arrays."""
+        return {name: getattr(self, name).detach().cpu().numpy().copy() for name in ("ids", "keys", "outcomes")}
+
+    @classmethod
+    def from_parts(
+        cls, arrays: dict[str, NDArray[Any]], *, key_size: int, vocabulary_size: int, name: str
+    ) -> "Memory":
+        """The memory that :meth:`parts` took apart.
+
+        Raises:
+            StorageError: if something is missing or does not fit; ``name`` says where it was found.
+        """
+        try:
+            ids, keys, outcomes = (torch.tensor(arrays[part]) for part in ("ids", "keys", "outcomes"))
+        except KeyError as error:
+            raise StorageError(f"{name}: damaged memory; wanted {error}") from error
+        sound = (
+            ids.dim() == outcomes.dim() == 1
+            and ids.dtype == outcomes.dtype == torch.int64
+            and keys.dtype == torch.float32
+            and tuple(keys.shape) == (len(ids), key_size)
+            and len(outcomes) == len(ids)
+        )
+        if sound and len(ids):
+            sound = (
+                bool((ids.diff() >= 0).all() and keys.isfinite().all())
+                and 0 <= int(ids[0]) <= int(ids[-1]) < vocabulary_size
+                and 0 <= int(outcomes.min()) <= int(outcomes.max()) < vocabulary_size - 1
+            )
+        if not sound:
+            raise StorageError(f"{name}: damaged memory; wanted sorted ids, finite keys and known outcomes")
+        return cls(ids, keys, outcomes)
+
+
+def recall(queries: Tensor, ids: Tensor, memory: Memory, *, num_outcomes: int) -> tuple[Tensor, Tensor]:
+    """What came next where the network was in a similar state, after the same id.
+
+    Args:
+        queries: of N positions, (N, D).
+        ids: read last there, (N,).
+        memory: of other text.
+        num_outcomes: V - 1.
+
+    Returns:
+        Probabilities, (N, V - 1), even where the id is not remembered; and how sure and how rich the memory is there,
+        (N, 2): the logarithms of the sum of squared shares, and of the number of positions.
+    """
+    order = torch.argsort(ids, stable=True)
+    wanted, amounts = torch.unique_consecutive(ids[order], return_counts=True)
+    firsts = torch.searchsorted(memory.ids, wanted).tolist()
+    lasts = torch.searchsorted(memory.ids, wanted, right=True).tolist()
+    sorted_queries = queries[order] / math.sqrt(queries.shape[1])
+    found: list[Tensor] = []
+    sureness: list[Tensor] = []
+    begin = 0
+    for amount, first, last in zip(amounts.tolist(), firsts, lasts, strict=True):
+        for some in torch.split(sorted_queries[begin : begin + amount], _POSITIONS_AT_ONCE):
+            if first == last:
+                found.append(queries.new_full((len(some), num_outcomes), 1 / num_outcomes))
+                sureness.append(queries.new_zeros(len(some), 2))
+                continue
+            shares = F.softmax(some @ memory.keys[first:last].T, dim=1)  # (n, m)
+            outcomes = F.one_hot(memory.outcomes[first:last], num_outcomes).to(queries)
+            found.append(shares @ outcomes)
+            with torch.no_grad():
+                concentration = shares.square().sum(dim=1).clamp_min(1e-9).log()
+                richness = torch.full_like(concentration, math.log(last - first))
+            sureness.append(torch.stack([concentration, richness], dim=1))
+        begin += amount
+    back = torch.argsort(order)
+    return torch.cat(found)[back], torch.cat(sureness)[back]

@@ -1,0 +1,79 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from protoglot.prior.universal import UniversalPrior
+from tiny import babble_corpus
+
+
+def make_prior(path, protoglot):
+    folder = path / "text"
+    folder.mkdir()
+    for code, sentences in babble_corpus(60).texts.items():
+        (folder / f"{code}.txt").write_text("\n".join(sentences), encoding="utf-8")
+    common = ("--corpus", folder, "--threads", 1)
+    training = ("--preset", "tiny", "--hold-out", "wol", "--validation-languages", 1, "--budget", "1epochs")
+    assert protoglot("train", *common, *training, "--out", path / "run")[0] == 0
+    assert (
+        protoglot("prior", path / "run", *common, "--sequences", 2, "--no-spread", "--out", path / "prior")[0] == 0
+    )
+    return folder
+
+
+def test_a_prior_is_taught_to_learn_in_context(tmp_path, protoglot):
+    corpus = make_prior(tmp_path, protoglot)
+    arguments = ["teach", tmp_path / "prior", "--corpus", corpus, "--size", "tiny", "--threads", 1]
+    status, output, messages = protoglot(*arguments, "--budget", "5k-characters", "--out", tmp_path / "taught")
+    assert status == 0, messages
+    assert "learns in context" in output
+    assert "of the n-gram) from 30" in messages
+    taught = UniversalPrior.load(tmp_path / "taught")
+    assert taught.incontext is not None
+    assert taught.mean.provenance["teaching"]["num_characters"] >= 5000
+    rows = [json.loads(line) for line in (tmp_path / "taught.lessons.jsonl").read_text().splitlines()]
+    assert len(rows) == 10
+    assert rows[-1]["characters"] >= 5000
+    assert not (tmp_path / "taught.unfinished").exists()
+    status, _, messages = protoglot(*arguments, "--out", tmp_path / "taught")
+    assert (status, "exists already" in messages) == (2, True)
+    status, _, messages = protoglot(*arguments, "--budget", "3epochs", "--out", tmp_path / "other")
+    assert (status, "wanted time or characters" in messages) == (2, True)
+
+    # What was taught becomes part of models once it is tuned, and not before.
+    (tmp_path / "mine.txt").write_text("\n".join(babble_corpus().texts["wol"]), encoding="utf-8")
+    tuning = ["tune", tmp_path / "taught", "--corpus", corpus, "--methods", "fitu", "--trials", 1, "--threads", 1]
+    status, _, messages = protoglot(*tuning)
+    assert status == 0, messages
+    status, output, messages = protoglot(
+        "adapt", tmp_path / "mine.txt", "--prior", tmp_path / "taught", "--out", tmp_path / "model", "--threads", 1
+    )
+    assert status == 0, messages
+    status, output, _ = protoglot("info", tmp_path / "model")
+    assert status == 0
+    assert "in_context.remembered_characters" in output
+
+
+def test_teaching_stops_cleanly_and_goes_on(tmp_path, protoglot):
+    corpus = make_prior(tmp_path, protoglot)
+    arguments = ["teach", tmp_path / "prior", "--corpus", corpus, "--size", "tiny", "--threads", 1]
+    arguments += ["--out", tmp_path / "taught"]
+    command = [sys.executable, "-m", "protoglot", *map(str, arguments), "--budget", "10min"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        for line in process.stderr:
+            if b"n-gram: order" in line:
+                break
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        output, messages = process.communicate(timeout=60)
+    assert process.returncode == 130, messages
+    assert b"Go on with the same command" in output
+    assert b"Traceback" not in messages
+    assert not (tmp_path / "taught").exists()
+    assert (tmp_path / "taught.unfinished").is_dir()
+    status, _, messages = protoglot(*arguments, "--budget", "0.1s")  # which was used up before
+    assert status == 0, messages
+    assert UniversalPrior.load(tmp_path / "taught").incontext is not None
