@@ -17,6 +17,9 @@ from protoglot.adapted import AdaptedModel
 from protoglot.completion import Completer
 from protoglot.corpus.opening import open_corpus
 from protoglot.devices import prepare_cpu
+from protoglot.incontext.config import InContextConfig
+from protoglot.incontext.model import InContextModel
+from protoglot.incontext.network import InContextNetwork
 from protoglot.model.config import PLAIN, Conditioning
 from protoglot.model.network import LanguageModel
 from protoglot.ngram import NGram, NGramConfig
@@ -59,19 +62,21 @@ def main() -> None:
 
 
 def make_model(sentences: list[str], vocabulary: Vocabulary, conditioning: Conditioning) -> AdaptedModel:
-    """An untrained network beside a trained n-gram."""
-    config = NGramConfig()
+    """An untrained network, and one that was not taught, beside a trained n-gram."""
+    config = NGramConfig(order=7)
     num_features = 0 if conditioning is Conditioning.BARE else NUM_FEATURES
     network = LanguageModel(
         replace(PLAIN, conditioning=conditioning), vocabulary_size=len(vocabulary), num_features=num_features
     )
+    learner = InContextNetwork(InContextConfig(ngram=config), vocabulary_size=len(vocabulary))
     return AdaptedModel(
         network=network,
         vocabulary=vocabulary,
         features=None if not num_features else np.ones(num_features, dtype=np.float32),
         num_characters=sum(len(sentence) + 1 for sentence in sentences),
         ngram=NGram.train(sentences, vocabulary, order=config.order, smoothing=config.smoothing),
-        mixer=Mixer(Mixing.LOG_LINEAR, config.order + 1),
+        incontext=InContextModel.read(learner, vocabulary, sentences, vocabulary),
+        mixer=Mixer(Mixing.LOG_LINEAR, config.order + 2),
     )
 
 

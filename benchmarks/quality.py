@@ -119,6 +119,8 @@ def score(prior: Any, record: Any, train: Any, text: Any, number: int, methods: 
         "n-gram": model.ngram_score(text),
         "4-gram": four.score(text),
     }
+    if model.incontext is not None:
+        found["in context"] = model.in_context_score(text)
     for method in filter(None, methods.split(",")):
         alone = learn_language(
             prior, sample, features=features, config=prior.settings_for(Method(method)), mixing=None

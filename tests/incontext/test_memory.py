@@ -42,6 +42,14 @@ def test_what_is_recalled_sums_to_one_and_depends_on_no_other_position():
     torch.testing.assert_close(torch.cat([each for _, each in alone]), sureness)
 
 
+def test_with_and_without_gradients_the_same_is_recalled():
+    memory, _ = make_memory()
+    queries, ids = torch.randn(8, 4), torch.randint(3, 7, (8,))
+    with torch.no_grad():
+        found, _ = recall(queries, ids, memory, num_outcomes=4)
+    torch.testing.assert_close(found, recall(queries, ids, memory, num_outcomes=4)[0])
+
+
 def test_the_order_of_what_is_remembered_does_not_matter():
     memory, keys = make_memory()
     order = torch.tensor([4, 0, 3, 1, 2])

@@ -91,8 +91,7 @@ def recall(queries: Tensor, ids: Tensor, memory: Memory, *, num_outcomes: int) -
                 sureness.append(queries.new_zeros(len(some), 2))
                 continue
             shares = F.softmax(some @ memory.keys[first:last].T, dim=1)  # (n, m)
-            outcomes = F.one_hot(memory.outcomes[first:last], num_outcomes).to(queries)
-            found.append(shares @ outcomes)
+            found.append(_add_up(shares, memory.outcomes[first:last], num_outcomes))
             with torch.no_grad():
                 concentration = shares.square().sum(dim=1).clamp_min(1e-9).log()
                 richness = torch.full_like(concentration, math.log(last - first))
@@ -100,3 +99,10 @@ def recall(queries: Tensor, ids: Tensor, memory: Memory, *, num_outcomes: int) -
         begin += amount
     back = torch.argsort(order)
     return torch.cat(found)[back], torch.cat(sureness)[back]
+
+
+def _add_up(shares: Tensor, outcomes: Tensor, num_outcomes: int) -> Tensor:
+    """Shares of positions, (n, m), added up by what came next there, (m,): (n, V - 1)."""
+    if torch.is_grad_enabled():  # with many positions and few outcomes a product is faster, and so is its gradient
+        return shares @ F.one_hot(outcomes, num_outcomes).to(shares)
+    return shares.new_zeros(len(shares), num_outcomes).scatter_add_(1, outcomes.expand_as(shares), shares)
