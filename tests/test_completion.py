@@ -22,8 +22,10 @@ def probability(model, beginning, rest):
     return math.exp(nats(beginning) - nats(beginning + rest))
 
 
-@pytest.fixture(params=["bare", "oest", "plat"])
+@pytest.fixture(params=["bare", "oest", "plat", "in context"])
 def model(request):
+    if request.param == "in context":
+        return tiny_adapted(alphabet="abñ", in_context=True)
     return tiny_adapted(request.param, alphabet="abñ")
 
 

@@ -114,10 +114,9 @@ def learn_language(
     ngram = mixer = incontext = None
     if sentences:
         counting = ngram_of(prior)
-        if prior.incontext is not None:
-            incontext = InContextModel.read(prior.incontext, prior.mean.vocabulary, sentences, vocabulary)
         ngram = NGram.train(sentences, vocabulary, order=counting.order, smoothing=counting.smoothing)
         mixer = tuned.mixers.get(mixing) if tuned is not None and mixing is not None else None
+        incontext = None if mixer is None else read_in_context(prior, sentences, vocabulary)
     calibration = tuned.calibration if tuned is not None and not sentences else None
     conditioned = prior.mean.model.config.conditioning is not Conditioning.BARE
     return AdaptedModel(
@@ -140,6 +139,15 @@ def ngram_of(prior: UniversalPrior) -> NGramConfig:
     if prior.incontext is not None:
         return prior.incontext.config.ngram
     return NGramConfig() if prior.tuned is None else prior.tuned.ngram
+
+
+def read_in_context(
+    prior: UniversalPrior, sentences: Sequence[str], vocabulary: Vocabulary
+) -> InContextModel | None:
+    """What learns in context, with sentences in its memory; ``None`` for a prior that was not taught."""
+    if prior.incontext is None:
+        return None
+    return InContextModel.read(prior.incontext, prior.mean.vocabulary, sentences, vocabulary)
 
 
 def make_gaussian(prior: UniversalPrior, start: LanguageModel, config: AdaptationConfig) -> Gaussian | None:

@@ -339,7 +339,7 @@ class AdaptedModel:
         if made_mixer is not None and (
             made_ngram is None or made_mixer.num_components != made_ngram.order + beside
         ):
-            raise StorageError(f"{name}: a mixer that does not fit its n-gram; wanted one component per order")
+            raise StorageError(f"{name}: a mixer that does not fit its n-gram; wanted one for each component")
         try:
             return cls(
                 network=network.to(device),

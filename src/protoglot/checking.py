@@ -1,6 +1,6 @@
 """What a model would be worth: sentences held out of the few there are, and scored beside the n-gram.
 
-They also say how far the mixture of network and n-gram is to be trusted. Its weights were learned on other languages;
+They also say how far the mixture of all components is to be trusted. Its weights were learned on other languages;
 should the network be of little use for this one, the n-gram alone is the better model, and gets its share.
 """
 

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from protoglot.adaptation import adapt, learn_language
+from protoglot.adaptation import adapt, learn_language, read_in_context
 from protoglot.errors import ConfigError, StorageError
 from protoglot.mixture import network_logits, predict_side_by_side
 from protoglot.ngram import NGram, NGramConfig, Smoothing
@@ -296,7 +296,7 @@ class Tuner:
                         model.ngram,
                         text,
                         num_characters=model.num_characters,
-                        incontext=model.incontext,
+                        incontext=read_in_context(prior, sample, model.vocabulary),
                     )
                 )
                 examples.append(join_predictions(parts))

@@ -3,6 +3,7 @@ import itertools
 import json
 
 from protoglot.prior.universal import UniversalPrior
+from protoglot.training.checkpoints import lock_run
 from tiny import babble_corpus
 
 
@@ -71,3 +72,16 @@ def test_teaching_stops_when_asked_and_goes_on(tmp_path, protoglot, monkeypatch)
     status, _, messages = protoglot(*arguments)
     assert status == 0, messages
     assert UniversalPrior.load(tmp_path / "taught").mean.provenance["teaching"]["step"] > 3
+
+
+def test_two_at_once_and_budgets_that_make_no_sense_are_refused(tmp_path, protoglot):
+    corpus = make_prior(tmp_path, protoglot)
+    arguments = ["teach", tmp_path / "prior", "--corpus", corpus, "--size", "tiny", "--threads", 1]
+    lock = lock_run(tmp_path / "taught.unfinished")
+    status, _, messages = protoglot(*arguments, "--budget", "1k-characters", "--out", tmp_path / "taught")
+    assert (status, "another run is writing here" in messages) == (2, True)
+    lock.release()
+    for command in (arguments, ["build", "--corpus", corpus]):
+        option = "--teaching" if command[0] == "build" else "--budget"
+        status, _, messages = protoglot(*command, option, "3epochs", "--out", tmp_path / "other" / "prior")
+        assert (status, "wanted time or characters" in messages) == (2, True)

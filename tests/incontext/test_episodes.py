@@ -4,9 +4,10 @@ import torch
 
 from protoglot.errors import ConfigError
 from protoglot.incontext.episodes import EpisodeConfig, draw_episode
+from protoglot.incontext.network import MOST_CHARACTERS
 from protoglot.incontext.windows import Windows
 from protoglot.ngram import NGram, NGramConfig
-from protoglot.vocabulary import END, NUM_SYMBOLS, Vocabulary
+from protoglot.vocabulary import END, NUM_SYMBOLS, OTHER, Vocabulary
 from tiny import babble_corpus
 
 TEXTS = babble_corpus().texts
@@ -54,6 +55,20 @@ def test_each_side_is_predicted_by_the_n_gram_of_the_other_alone():
     counted = NGram.train(other, own, order=3, smoothing=NGRAM.smoothing)
     found = np.concatenate([part for part, _ in counted.by_order(one)])
     np.testing.assert_allclose(episode.sides[0].orders.exp().numpy(), found, rtol=1e-5, atol=1e-8)
+
+
+def test_a_character_that_the_network_does_not_know_looks_like_others():
+    few = Vocabulary(character for character in VOCABULARY.characters if character != "é")
+    config = EpisodeConfig(fewest=4, most_at_first=4, most=4)
+    episode = draw_episode({"fra": TEXTS["fra"]}, few, NGRAM, config, window=4, seed=0, step=1)
+    assert (episode.known_ids == OTHER).sum() == 2  # OTHER itself, and é
+
+
+def test_long_sentences_are_cut_short_of_what_a_memory_holds():
+    long = [f"{number} " + "ab" * 4000 for number in range(40)]
+    config = EpisodeConfig(fewest=20, most_at_first=20, most=20)
+    episode = draw_episode({"fra": long}, Vocabulary.of(long), NGRAM, config, window=4, seed=0, step=1)
+    assert all(len(side.next_ids) <= MOST_CHARACTERS for side in episode.sides)
 
 
 def test_windows_are_those_of_the_text():

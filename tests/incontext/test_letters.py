@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 
@@ -15,8 +17,7 @@ def as_text(ids, vocabulary=KNOWN):
 def test_letters_in_disguise_keep_their_kind_and_stay_apart(seed):
     found = disguise(KNOWN, np.random.default_rng(seed))
     assert found[:NUM_SYMBOLS].tolist() == list(range(NUM_SYMBOLS))
-    small = [id_ for id_, letter in zip(found[NUM_SYMBOLS:], KNOWN.characters, strict=True) if letter.islower()]
-    assert len(set(small)) == len(small)
+    assert len(set(found.tolist())) == len(KNOWN)
     for letter, other in zip(KNOWN.characters, as_text(found), strict=True):
         assert kind_of(letter) == kind_of(other)
         if not letter.isalpha():
@@ -34,6 +35,14 @@ def test_a_capital_goes_with_its_small_letter():
         small = found[KNOWN.characters.index("b")]
         if small.upper() in KNOWN.characters:
             assert found[KNOWN.characters.index("B")] == small.upper()
+
+
+def test_letters_of_other_scripts_are_disguised_too():
+    vocabulary = Vocabulary("авеБбинابتкмक")
+    found = {as_text(disguise(vocabulary, np.random.default_rng(seed)), vocabulary) for seed in range(9)}
+    assert len(found) > 5
+    for text in found:
+        assert [kind_of(letter) for letter in text] == [kind_of(letter) for letter in vocabulary.characters]
 
 
 def test_known_characters_stand_for_themselves():
@@ -62,3 +71,18 @@ def test_more_new_characters_than_known_ones_share_them():
     assert len(found) == len(extended)
     assert found.max() < len(KNOWN)
     assert found.min() >= 0
+
+
+@pytest.mark.parametrize("known", ["", "ab", "12"])
+def test_there_is_always_something_that_stands_for_a_new_character(known):
+    vocabulary = Vocabulary(known)
+    found = stand_ins(vocabulary.extended([" ж'語"]), vocabulary, set(" ж'語"))
+    assert found.max() < len(vocabulary)
+
+
+def test_very_many_new_characters_take_no_long_time():
+    known = Vocabulary(map(chr, range(0x4E00, 0x4E00 + 1500)))
+    many = "".join(map(chr, range(0x6000, 0x6000 + 3000)))
+    start = time.monotonic()
+    stand_ins(known.extended([many]), known, set(many))
+    assert time.monotonic() - start < 5  # and not minutes, as where every new one is compared with every known one

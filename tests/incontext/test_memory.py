@@ -61,6 +61,16 @@ def test_the_order_of_what_is_remembered_does_not_matter():
         torch.testing.assert_close(one, same)
 
 
+def test_a_memory_does_not_tell_in_what_order_it_was_read():
+    _, keys = make_memory()
+    order = torch.tensor([4, 0, 3, 1, 2])
+    one, other = Memory.of(keys, IDS, OUTCOMES), Memory.of(keys[order], IDS[order], OUTCOMES[order])
+    assert torch.equal(one.ids, other.ids)
+    assert torch.equal(one.outcomes, other.outcomes)
+    pairs = list(zip(one.ids.tolist(), one.outcomes.tolist(), strict=True))
+    assert pairs == sorted(pairs)
+
+
 def test_a_memory_is_the_same_after_it_was_taken_apart():
     memory, _ = make_memory()
     again = Memory.from_parts(memory.parts(), key_size=4, vocabulary_size=6, name="m")

@@ -11,7 +11,7 @@ from protoglot.incontext.model import InContextModel, network_from_parts, networ
 from protoglot.incontext.network import MOST_CHARACTERS
 from protoglot.incontext.windows import Windows
 from protoglot.ngram import NGram, NGramConfig
-from protoglot.vocabulary import NUM_SYMBOLS, Vocabulary
+from protoglot.vocabulary import NUM_SYMBOLS, OTHER, Vocabulary
 from tiny import babble, tiny_in_context_network
 
 SAMPLE = babble("aeiktz", 12, seed=1)
@@ -76,11 +76,22 @@ def test_letters_can_trade_places():
     torch.testing.assert_close(same[:, columns], one, rtol=1e-4, atol=1e-4)
 
 
+def test_of_other_nothing_but_the_components_tells():
+    network = tiny_in_context_network(KNOWN)
+    before, *_ = predict(read(network))
+    with torch.no_grad():
+        network.output_bias[OTHER] -= 50
+        network.embedding[OTHER] *= 10
+    after, *_ = predict(read(network))
+    torch.testing.assert_close(after, before)
+
+
 def test_of_very_much_text_the_first_is_remembered():
     many = babble("aeiktz", 1500, seed=4)
     assert sum(len(sentence) + 1 for sentence in many) > MOST_CHARACTERS
     memory = read(sample=many).memory
-    assert MOST_CHARACTERS <= len(memory.ids) < MOST_CHARACTERS + 100
+    assert len(memory.ids) == MOST_CHARACTERS
+    assert len(read(sample=["a" * (3 * MOST_CHARACTERS)]).memory.ids) == MOST_CHARACTERS
 
 
 def test_a_network_is_the_same_after_it_was_taken_apart():

@@ -1,17 +1,19 @@
+import shutil
 from dataclasses import replace
 
 import pytest
 import torch
 
+from protoglot.artefacts import load_artefact, save_artefact
 from protoglot.errors import ConfigError, StorageError, TrainingError
 from protoglot.incontext.config import TINY
-from protoglot.incontext.episodes import EpisodeConfig
+from protoglot.incontext.episodes import EpisodeConfig, draw_episode
 from protoglot.incontext.examining import examine, score_in_context
-from protoglot.incontext.teaching import Teacher, TeachingConfig
+from protoglot.incontext.teaching import Teacher, TeachingConfig, episode_nats
 from protoglot.splits import split_sentences
 from protoglot.training.budget import Budget
 from protoglot.vocabulary import Vocabulary
-from tiny import babble_corpus
+from tiny import babble_corpus, scatter
 
 TEXTS = babble_corpus().texts
 VOCABULARY = Vocabulary.of(sentence for text in TEXTS.values() for sentence in text)
@@ -40,7 +42,7 @@ def test_it_learns():
     assert rival == before[1]
 
 
-@pytest.mark.parametrize("cut", [1, 2, 5])
+@pytest.mark.parametrize("cut", [0, 1, 2, 5])
 def test_stopped_and_taken_up_again_is_not_stopped(tmp_path, cut):
     whole = teacher()
     assert whole.run()
@@ -53,6 +55,57 @@ def test_stopped_and_taken_up_again_is_not_stopped(tmp_path, cut):
     for name, weight in weights(whole).items():
         assert torch.equal(weight, weights(second)[name]), name
     assert second.state.num_characters == whole.state.num_characters
+
+
+def test_a_text_is_never_its_own_evidence():
+    """Each side is predicted from the memory of the other, and its own is not looked at."""
+    config = CONFIG.episodes
+    network = teacher().network
+    scatter(network, torch.Generator().manual_seed(1))
+    found = draw_episode(TEXTS, VOCABULARY, TINY.ngram, config, window=TINY.window, seed=0, step=3)
+    before = episode_nats(network, found)[0]
+    memory_of_first = replace(found.sides[0], next_ids=found.sides[0].next_ids.flip(0))
+    costs = episode_nats(network, replace(found, sides=(memory_of_first, found.sides[1])))
+    # Other outcomes on the first side change what the second is predicted from, and not what the first is.
+    assert not torch.allclose(costs[1], episode_nats(network, found)[1])
+    other = replace(found.sides[1], next_ids=found.sides[1].next_ids.flip(0))
+    assert not torch.allclose(episode_nats(network, replace(found, sides=(found.sides[0], other)))[0], before)
+    predicted = episode_predictions(network, found)[0]
+    again = episode_predictions(network, replace(found, sides=(memory_of_first, found.sides[1])))[0]
+    torch.testing.assert_close(predicted, again)
+
+
+def episode_predictions(network, episode):
+    """What is predicted, whatever came."""
+    kept = []
+    original = network.predict
+
+    def predict(*arguments, **named):
+        kept.append(original(*arguments, **named))
+        return kept[-1]
+
+    network.predict = predict
+    try:
+        episode_nats(network, episode)
+    finally:
+        network.predict = original
+    return kept
+
+
+def test_kept_numbers_that_no_teaching_leads_to_are_refused(tmp_path):
+    path = tmp_path / "unfinished"
+    found = teacher("1k-characters", unfinished=path)
+    found.run()
+    for state in ({"step": "x"}, {"step": -1}, {"seconds": float("inf")}, {"magic": 1}):
+        shutil.rmtree(path)
+        found.state.step += 1
+        found.save()
+        (checkpoint,) = (path / "checkpoints").iterdir()
+        content, tensors = load_artefact(checkpoint, kind="unfinished in-context network")
+        content["state"] |= state
+        save_artefact(checkpoint, kind="unfinished in-context network", content=content, tensors=tensors)
+        with pytest.raises(StorageError, match="damaged"):
+            teacher(unfinished=path)
 
 
 def test_lessons_tell_what_was_done():
@@ -101,7 +154,7 @@ def test_numbers_that_are_not_finite_are_caught_and_nothing_is_overwritten(tmp_p
 def test_an_examination_is_a_mean_over_languages():
     network = teacher().network
     splits = {code: split_sentences(TEXTS[code]) for code in ("eus", "zul")}
-    (mark,) = examine(network, VOCABULARY, splits, numbers=[3], num_characters=40)
+    (mark,) = examine(network, VOCABULARY, splits, numbers=[1000, 3], num_characters=40)
     apart = [examine(network, VOCABULARY, {code: splits[code]}, numbers=[3], num_characters=40) for code in splits]
     assert mark.network == pytest.approx(sum(found.network for (found,) in apart) / 2)
     assert mark.ngram == pytest.approx(sum(found.ngram for (found,) in apart) / 2)

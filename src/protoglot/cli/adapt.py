@@ -40,7 +40,11 @@ METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 @click.option("--epochs", type=click.IntRange(0), help="Times that a hundred sentences are read.")
 @click.option("--learning-rate", type=float, help="Of Adam.")
 @click.option("--dropout", type=float, help="Share of units left out in a step.")
-@click.option("--mixture/--no-mixture", default=True, help="Mix the network with an n-gram of the same text.")
+@click.option(
+    "--mixture/--no-mixture",
+    default=True,
+    help="Mix the network with an n-gram of the same text, and what learns in context.",
+)
 @click.option(
     "--check/--no-check",
     default=True,

@@ -86,6 +86,7 @@ def build(
     from dataclasses import replace
 
     from protoglot.artefacts import HEADER
+    from protoglot.incontext.teaching import check_budget
     from protoglot.prior.universal import UniversalPrior
 
     if out.exists():
@@ -118,7 +119,7 @@ def build(
     if teaching == "none":
         del stages["taught"]
     else:
-        Budget.parse(teaching)  # now, and not when training is done
+        check_budget(Budget.parse(teaching))  # now, and not when training is done
     _forget_shorter_training(parts, stages)
     _refuse_other_arguments(parts, stages)
     where = [*(["--threads", str(threads)] if threads else []), "--device", device]
@@ -153,7 +154,7 @@ def _forget_shorter_training(parts: Path, stages: Mapping[str, list[str]]) -> No
         return
     before, now = Budget.parse(done[place]), Budget.parse(wanted[place])
     if before.kind is now.kind and before.amount < now.amount:
-        for stage in reversed(list(stages)):
+        for stage in ("tuned", "taught", "measured", "trained"):  # also those that this call does without
             (parts / f"{stage}.json").unlink(missing_ok=True)
 
 

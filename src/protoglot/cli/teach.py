@@ -62,7 +62,8 @@ def teach(
     told as it goes on, and chooses nothing but the n-gram whose counts it reads. Next: protoglot tune, whose mixers
     make it a part of every model.
 
-    Ctrl-C saves and stops; the same command goes on. What it told is kept beside the new prior (OUT.lessons.jsonl).
+    Ctrl-C saves and stops; the same command goes on. What it told is kept beside the new prior (OUT.lessons.jsonl). It
+    is computed on the CPU, whatever the device.
 
     \b
     Examples:
@@ -76,15 +77,17 @@ def teach(
     from protoglot.folds import FoldText
     from protoglot.incontext.config import TINY, InContextConfig
     from protoglot.incontext.episodes import EpisodeConfig
-    from protoglot.incontext.teaching import Teacher, TeachingConfig
+    from protoglot.incontext.teaching import Teacher, TeachingConfig, check_budget
     from protoglot.prior.universal import UniversalPrior
     from protoglot.splits import split_sentences
     from protoglot.training.budget import Budget
+    from protoglot.training.checkpoints import lock_run
     from protoglot.tuning import Trials, Tuner, TuningConfig
 
     if out.exists():
         raise click.UsageError(f"--out {out}: exists already; wanted a new directory")
     amount = Budget.parse(budget)
+    check_budget(amount)
     prepare(device, threads)
     prior = UniversalPrior.load(prior_path)
     corpus = open_corpus(corpus_name or str(prior.mean.provenance["corpus"]))
@@ -98,12 +101,13 @@ def teach(
         seed=seed,
     )
     unfinished = out.with_name(f"{out.name}.unfinished")
+    lock = lock_run(unfinished)
     texts = dict(FoldText(corpus, prior.mean.fold).training())
     teacher = Teacher(texts, prior.mean.vocabulary, config, amount, unfinished=unfinished)
     journal = _Journal(teacher, validation, out.with_name(f"{out.name}.lessons.jsonl"))
     with (
         stop_on_signals(lambda: _tell("stopping after this episode ...")) as stop_asked,
-        progress_of_amount(1.0, "teaching") as journal.advance,
+        progress_of_amount(1.0 - teacher.share_used(), "teaching") as journal.advance,
     ):
         finished = teacher.run(on_lesson=journal.write, stop_asked=stop_asked)
     if not finished:
@@ -115,6 +119,7 @@ def teach(
     }
     taught = replace(prior, incontext=teacher.network, tuned=None, mean=replace(prior.mean, provenance=provenance))
     taught.save(out)
+    lock.release()
     shutil.rmtree(unfinished, ignore_errors=True)
     click.echo(
         f"{out}: learns in context, taught with {teacher.state.num_characters:,} characters of "
@@ -136,8 +141,10 @@ class _Journal:
         self.advance: Callable[[float], None] = lambda share: None
         self._teacher, self._validation, self._path = teacher, validation, path
         self._recent: list[Lesson] = []
-        self._told = 0.0
-        self._tenths_done = 0
+        self._told = teacher.share_used()
+        self._tenths_done = int(self._told * _NUM_EXAMINATIONS)
+        if not teacher.state.step:
+            path.unlink(missing_ok=True)  # of another prior that had this name
 
     def write(self, lesson: "Lesson") -> None:
         """Take note of a step."""

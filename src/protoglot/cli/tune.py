@@ -46,8 +46,9 @@ def tune(
     """Choose how a prior adapts, on its validation languages.
 
     Searches learning rate, epochs, dropout and strength of each method with the same number of trials, chooses the
-    order and smoothing of the n-gram, learns the mixers of network and n-gram, and the calibration of zero-shot
-    scores. All of it is stored with the prior, and used by adapt. Held-out languages are never looked at.
+    order and smoothing of the n-gram (a prior that was taught keeps those it was taught with), learns the mixers of
+    all components, and the calibration of zero-shot scores. All of it is stored with the prior, and used by adapt.
+    Held-out languages are never looked at.
 
     Trials are kept beside the prior (PRIOR.trials.jsonl): after Ctrl-C, the same command goes on.
 

@@ -56,8 +56,9 @@ class InContextConfig:
         known = {each.name for each in fields(cls)}
         if not isinstance(value, Mapping) or set(value) != known:
             raise ConfigError(f"{name}: not an in-context network; wanted the fields {', '.join(sorted(known))}")
+        ngram = NGramConfig.from_json(value["ngram"], name=name)
         try:
-            return cls(**{**value, "ngram": NGramConfig.from_json(value["ngram"], name=name)})
+            return cls(**{**value, "ngram": ngram})
         except ConfigError as error:
             raise ConfigError(f"{name}: {error}") from error
 

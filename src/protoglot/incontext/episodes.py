@@ -14,9 +14,11 @@ from torch import Tensor
 from protoglot.batching import make_stream
 from protoglot.errors import ConfigError
 from protoglot.incontext.letters import disguise
+from protoglot.incontext.network import MOST_CHARACTERS
 from protoglot.incontext.windows import Windows
 from protoglot.ngram import NGram, NGramConfig
-from protoglot.vocabulary import NUM_SYMBOLS, Vocabulary
+from protoglot.splits import first_characters
+from protoglot.vocabulary import NUM_SYMBOLS, OTHER, Vocabulary
 
 _FEWEST_PAIRS = 2
 
@@ -26,7 +28,8 @@ class EpisodeConfig:
     """What episodes are like."""
 
     fewest: int = 6
-    """Sentences of each side, at least; how many, is drawn evenly on a logarithmic scale."""
+    """Sentences of each side, at least; how many, is drawn evenly on a logarithmic scale. Of long ones, only as many
+    are taken as there is room for in a memory."""
 
     most_at_first: int = 20
     most: int = 128
@@ -89,7 +92,7 @@ def draw_episode(
 
     Args:
         texts: training text by language, each with at least two sentences.
-        vocabulary: that the network knows, with all characters of the texts.
+        vocabulary: that the network knows; other characters of the texts look all alike to it.
         ngram: that is evidence.
         config: settings.
         window: characters that the network reads before a position, W.
@@ -106,6 +109,7 @@ def draw_episode(
     chosen = set(scattered)
     first = int(generator.integers(max(len(sentences) - _FEWEST_PAIRS * number, 0) + 1))
     running = [each for each in sentences[first : first + 3 * number] if each not in chosen][:number]
+    scattered, running = (list(first_characters(side, MOST_CHARACTERS)) for side in (scattered, running))
     strangers = generator.choice(
         vocabulary.characters,
         min(int(generator.integers(config.most_strangers + 1)), len(vocabulary.characters)),
@@ -113,7 +117,7 @@ def draw_episode(
     )
     own = Vocabulary.of([*scattered, *running, "".join(strangers)])
     numbers = {character: id_ for id_, character in enumerate(vocabulary.characters, start=NUM_SYMBOLS)}
-    known = np.array([*range(NUM_SYMBOLS), *(numbers[character] for character in own.characters)])
+    known = np.array([*range(NUM_SYMBOLS), *(numbers.get(character, OTHER) for character in own.characters)])
     if generator.random() < config.disguised:
         known = disguise(vocabulary, generator)[known]
     sides = (

@@ -39,7 +39,7 @@ def examine(
     Args:
         network: as it is.
         known: its vocabulary.
-        texts: of the languages; those that have no text are left out.
+        texts: of the languages; those that have too few sentences are left out.
         numbers: of sentences.
         num_characters: of each text to score.
         seed: of the samples.
@@ -48,9 +48,9 @@ def examine(
     for number in numbers:
         pairs = []
         for code, split in sorted(texts.items()):
-            if not split.train or not split.development:
+            if len(split.train) < number or not split.development:
                 continue
-            sample = few_shot_sample(split.train, min(number, len(split.train)), language=code, seed=seed)
+            sample = few_shot_sample(split.train, number, language=code, seed=seed)
             pairs.append(
                 score_in_context(network, known, sample, enough_sentences(split.development, num_characters))
             )

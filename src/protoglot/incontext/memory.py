@@ -24,8 +24,9 @@ class Memory:
 
     @classmethod
     def of(cls, keys: Tensor, ids: Tensor, outcomes: Tensor) -> "Memory":
-        """A memory of positions in any order."""
-        order = torch.argsort(ids, stable=True)
+        """A memory of positions in any order, which it forgets: they are sorted by id, and then by what came next."""
+        by_outcome = torch.argsort(outcomes, stable=True)
+        order = by_outcome[torch.argsort(ids[by_outcome], stable=True)]
         return cls(ids[order].contiguous(), keys[order], outcomes[order])
 
     def parts(self) -> dict[str, NDArray[Any]]:

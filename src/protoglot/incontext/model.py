@@ -36,7 +36,7 @@ class InContextModel:
     def read(
         cls, network: InContextNetwork, known: Vocabulary, sentences: Sequence[str], vocabulary: Vocabulary
     ) -> "InContextModel":
-        """Read the sentences of a language, the first of them where they are very many.
+        """Read the sentences of a language, the first characters of them where they are very many.
 
         Args:
             network: as it was taught.
@@ -44,9 +44,9 @@ class InContextModel:
             sentences: of the language.
             vocabulary: extends ``known`` by the characters of the sentences.
         """
+        known_ids = torch.from_numpy(stand_ins(vocabulary, known, set().union(*sentences)))
         some = enough_sentences(sentences, MOST_CHARACTERS)
-        known_ids = torch.from_numpy(stand_ins(vocabulary, known, set("".join(some))))
-        stream = make_stream(some, vocabulary).astype(np.int64)
+        stream = make_stream(some, vocabulary).astype(np.int64)[: MOST_CHARACTERS + 1]
         windows = torch.from_numpy(Windows(stream, network.config.window).of(0, len(stream) - 1))
         states = network.states(known_ids[windows])
         memory = network.memorise(states, windows[:, -1], torch.from_numpy(stream[1:]))

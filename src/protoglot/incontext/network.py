@@ -12,6 +12,8 @@ Both are weighed by the state, by how sure each component is, and by how much te
 
 .. math:: p(c) \propto \exp\Bigl(\sum_k w_k \log p_k(c) + e_c \cdot o_t + b_c\Bigr)
 
+(but for OTHER, of which no embedding tells).
+
 Nothing is fitted to the language: all weights are learned on others, in episodes in which some sentences are evidence
 and others are predicted (:mod:`protoglot.incontext.teaching`). So the weights hold no language, but how languages are
 learned.
@@ -29,6 +31,7 @@ from torch.nn import functional as F
 from protoglot.incontext.config import InContextConfig
 from protoglot.incontext.memory import Memory, recall
 from protoglot.model.network import NUM_UNPREDICTED
+from protoglot.vocabulary import OTHER
 
 MOST_CHARACTERS = 16_000
 """Of evidence that the network was taught with; more looks to it like so many."""
@@ -126,6 +129,8 @@ class InContextNetwork(nn.Module):
         vectors = F.linear(torch.cat([states, gates], dim=1), self.output)  # (N, E)
         scale = _QUIET * math.sqrt(self.config.embedding_size)
         scores = F.linear(vectors * scale, self.embedding[known_ids], self.output_bias[known_ids])
+        # Of OTHER, which names no character and is in no episode, the components alone tell.
+        scores = scores.masked_fill(known_ids == OTHER, 0.0)
         for order in range(orders.shape[1]):
             scores = torch.addcmul(scores, trust[:, order : order + 1], orders[:, order])
         return F.log_softmax(torch.addcmul(scores, trust[:, -1:], remembered), dim=1)

@@ -22,9 +22,10 @@ from protoglot.incontext.config import InContextConfig
 from protoglot.incontext.episodes import Episode, EpisodeConfig, Side, draw_episode
 from protoglot.incontext.network import InContextNetwork
 from protoglot.model.network import NUM_UNPREDICTED
-from protoglot.trained import load_weights, weights_as_arrays
+from protoglot.storage import write_atomically
+from protoglot.trained import CHECKPOINTS, LATEST, load_weights, newest_checkpoint, weights_as_arrays
 from protoglot.training.budget import Budget, BudgetKind
-from protoglot.training.checkpoints import optimizer_as_arrays, restore_optimizer
+from protoglot.training.checkpoints import optimizer_as_arrays, remove_stale, restore_optimizer
 from protoglot.vocabulary import Vocabulary
 
 _KIND = "unfinished in-context network"
@@ -63,6 +64,12 @@ class TeachingState:
 
     seconds: float = 0.0
 
+    def check(self) -> None:
+        """A ``ValueError`` for what no teaching leads to."""
+        for value, kind in ((self.step, int), (self.num_characters, int), (self.seconds, float)):
+            if type(value) is not kind or not 0 <= value < math.inf:
+                raise ValueError(f"state {self}")
+
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
@@ -86,7 +93,7 @@ class Teacher:
         vocabulary: that the network is to know.
         config: settings.
         budget: how long, in time or characters.
-        unfinished: where to keep what is done, every two minutes and when asked to stop; ``None`` keeps nothing.
+        unfinished: directory to keep what is done in, every two minutes and when asked to stop; ``None`` keeps nothing.
     """
 
     def __init__(
@@ -98,8 +105,7 @@ class Teacher:
         *,
         unfinished: Path | None = None,
     ) -> None:
-        if budget.kind is BudgetKind.EPOCHS:
-            raise ConfigError(f"budget: {budget}; wanted time or characters, for episodes are drawn without end")
+        check_budget(budget)
         self.texts = {code: sentences for code, sentences in texts.items() if len(sentences) > 1}
         if not self.texts:
             raise TrainingError(f"teaching: no text of two sentences in {len(texts)} languages; wanted some")
@@ -114,9 +120,11 @@ class Teacher:
         )
         self._names: dict[Tensor, str] = {weight: name for name, weight in self.network.named_parameters()}
         self._unfinished = unfinished
+        self._identity = self._find_identity()
         self.state = TeachingState()
-        if unfinished is not None and unfinished.is_dir():
-            self._restore(unfinished)
+        newest = None if unfinished is None else newest_checkpoint(unfinished)
+        if newest is not None:
+            self._restore(newest)
 
     def run(
         self,
@@ -130,7 +138,7 @@ class Teacher:
             TrainingError: if a loss or gradient is not finite; what was kept stays as it was.
         """
         clock = saved = time.monotonic()
-        while (share := self._share_used()) < 1:
+        while (share := self.share_used()) < 1:
             if stop_asked():
                 self.save()
                 return False
@@ -139,11 +147,11 @@ class Teacher:
             self.state.step += 1
             self.state.num_characters += num_characters
             self.state.seconds += now - clock
-            on_lesson(Lesson(self.state.step, num_characters, self._share_used(), bits, ngram_bits, now - clock))
-            clock = now
+            on_lesson(Lesson(self.state.step, num_characters, self.share_used(), bits, ngram_bits, now - clock))
             if now - saved > _SECONDS_BETWEEN_CHECKPOINTS:
                 self.save()
                 saved = time.monotonic()
+            clock = time.monotonic()  # what others do, and saving, is not teaching
         self.save()
         return True
 
@@ -176,31 +184,38 @@ class Teacher:
 
     def save(self) -> None:
         """Keep what is done, so that another sitting can go on."""
-        if self._unfinished is None:
+        if self._unfinished is None or not self.state.step:
+            return
+        name = f"step-{self.state.step:08}"
+        before = newest_checkpoint(self._unfinished)
+        if before is not None and before.name == name:
             return
         save_artefact(
-            self._unfinished,
+            self._unfinished / CHECKPOINTS / name,
             kind=_KIND,
-            content={"identity": self._identity(), "state": asdict(self.state)},
+            content={"identity": self._identity, "state": asdict(self.state)},
             tensors={
                 "weights": weights_as_arrays(self.network),
                 "optimizer": optimizer_as_arrays(self._optimizer, self._names),
             },
         )
+        write_atomically(self._unfinished / LATEST, json.dumps({"checkpoint": name}) + "\n")
+        remove_stale(self._unfinished)
 
     def _restore(self, path: Path) -> None:
         content, tensors = load_artefact(path, kind=_KIND)
-        if content.get("identity") != self._identity():
+        if content.get("identity") != self._identity:
             raise StorageError(f"{path}: of other text or settings; wanted it removed, or the same ones")
         try:
             self.state = TeachingState(**content["state"])
+            self.state.check()
             weights, moments = tensors["weights"], tensors["optimizer"]
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise StorageError(f"{path}: damaged ({error!r}); wanted it removed") from error
         load_weights(self.network, weights, name=str(path))
         restore_optimizer(self._optimizer, moments, {name: weight for weight, name in self._names.items()})
 
-    def _identity(self) -> str:
+    def _find_identity(self) -> str:
         """What must be the same for teaching to go on; the budget may grow."""
         digest = hashlib.sha256()
         for code, sentences in sorted(self.texts.items()):
@@ -208,10 +223,21 @@ class Teacher:
         settings = json.dumps([self.config.to_json(), self.vocabulary.to_json()], sort_keys=True)
         return f"{digest.hexdigest()[:16]} {hashlib.sha256(settings.encode()).hexdigest()[:16]}"
 
-    def _share_used(self) -> float:
+    def share_used(self) -> float:
+        """Of the budget, from 0 to 1."""
         return self.budget.share_used(
             seconds=self.state.seconds, num_characters=self.state.num_characters, characters_per_epoch=1
         )
+
+
+def check_budget(budget: Budget) -> None:
+    """Refuse a budget that teaching cannot have.
+
+    Raises:
+        ConfigError: for one in epochs.
+    """
+    if budget.kind is BudgetKind.EPOCHS:
+        raise ConfigError(f"budget: {budget}; wanted time or characters, for episodes are drawn without end")
 
 
 def episode_nats(network: InContextNetwork, episode: Episode) -> list[Tensor]:

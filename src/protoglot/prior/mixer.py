@@ -1,6 +1,7 @@
 r"""The universal mixer: how far to trust the network and the n-gram of each order, learned once for all languages.
 
-A text is predicted by C components: the adapted network and the n-gram of every order. Two ways to mix them:
+A text is predicted by C components: the adapted network, what learns in context if there is such a thing, and the
+n-gram of every order. Two ways to mix them:
 
 * log-linear: :math:`p(c) \propto \prod_k p_k(c)^{w_k}`, with weights from a small gating network that sees how
   sure each component is (its entropy and its largest probability), how long a context the n-gram knows, and how
@@ -47,7 +48,7 @@ class Mixer(nn.Module):
 
     Args:
         mixing: how they are mixed.
-        num_components: C, the network first, then the n-gram of orders 1, 2, ...
+        num_components: C, those that are no n-gram first, then the n-gram of orders 1, 2, ...
         hidden_size: units of the gating network; the linear mixer has none.
         seed: initial weights.
     """

@@ -55,7 +55,7 @@ class Tuned:
     """The best n-gram."""
 
     mixers: Mapping[Mixing, Mixer] = field(default_factory=dict)
-    """How to mix the network of the best method with the n-gram."""
+    """How to mix the network of the best method with the other components."""
 
     calibration: Calibration | None = None
     """For a language without any text."""
@@ -190,6 +190,9 @@ class UniversalPrior:
                     f"{path / HEADER}: an in-context network of {incontext.vocabulary_size} ids; "
                     f"wanted {len(mean.vocabulary)}, as the prior has"
                 )
+        chosen = None if tuned is None else _tuned_from_parts(tuned, tensors, name=str(path / HEADER))
+        if chosen is not None:
+            _check_fit(chosen, incontext, name=str(path / HEADER))
         return cls(
             mean=mean,
             fisher={name: torch.tensor(values).to(device) for name, values in fisher.items()},
@@ -201,7 +204,7 @@ class UniversalPrior:
             if spread is None
             else {name: torch.tensor(values).to(device) for name, values in spread.items()},
             incontext=incontext,
-            tuned=None if tuned is None else _tuned_from_parts(tuned, tensors, name=str(path / HEADER)),
+            tuned=chosen,
         )
 
 
@@ -247,6 +250,20 @@ def _tuned_parts(tuned: Tuned, tensors: dict[str, Mapping[str, NDArray[Any]]]) -
         "calibration": None if tuned.calibration is None else asdict(tuned.calibration),
         "trials": [dict(trial) for trial in tuned.trials],
     }
+
+
+def _check_fit(tuned: Tuned, incontext: InContextNetwork | None, *, name: str) -> None:
+    """Refuse mixers, or an n-gram, that are not those of the components there are.
+
+    Raises:
+        StorageError: with the numbers found and wanted.
+    """
+    wanted = tuned.ngram.order + (1 if incontext is None else 2)
+    for mixing, mixer in tuned.mixers.items():
+        if mixer.num_components != wanted:
+            raise StorageError(f"{name}: {mixing} mixer of {mixer.num_components} components; wanted {wanted}")
+    if incontext is not None and incontext.config.ngram != tuned.ngram:
+        raise StorageError(f"{name}: taught with another n-gram than it was tuned for; wanted the same")
 
 
 def _tuned_from_parts(
