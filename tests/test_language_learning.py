@@ -11,28 +11,30 @@ import torch
 
 from protoglot.adaptation import learn_language
 from protoglot.adapted import AdaptedModel
-from protoglot.errors import StorageError
+from protoglot.errors import ConfigError, StorageError
 from protoglot.evaluation import evaluate, make_scored_text
+from protoglot.incontext.config import TINY as TINY_IN_CONTEXT
 from protoglot.ngram import NGramConfig
 from protoglot.prior.calibration import Calibration
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import AdaptationConfig, Method
 from protoglot.prior.mixer import Mixer, Mixing
 from protoglot.prior.universal import Tuned, UniversalPrior
-from tiny import babble, babble_corpus, tiny_trained
+from protoglot.vocabulary import Vocabulary
+from tiny import babble, babble_corpus, tiny_in_context_network, tiny_trained
 
 SENTENCES = tuple(babble("abdëgñ", 30, seed=0))
 UNSEEN = (*babble("abdëgñ", 12, seed=5), "ωa b", "", "x")
 
 
-def tuned_prior(conditioning: str = "bare") -> UniversalPrior:
-    """A prior with everything that tuning adds."""
+def tuned_prior(conditioning: str = "bare", *, taught: bool = False) -> UniversalPrior:
+    """A prior with everything that tuning, and teaching, add."""
     made = tiny_trained(conditioning)
     trained = replace(made, provenance={**made.provenance, "training": {"prior_variance": 1.0}})
     streams = training_streams(babble_corpus(), trained)
     prior = infer_prior(trained, streams, FisherConfig(length=20, max_sequences=3))
     settings = AdaptationConfig(num_epochs=2, batch_size=4, length=20, dropout=0.1)
-    mixers = {mixing: Mixer(mixing, 4, hidden_size=6) for mixing in Mixing}
+    mixers = {mixing: Mixer(mixing, 5 if taught else 4, hidden_size=6) for mixing in Mixing}
     with torch.no_grad():
         for mixer in mixers.values():
             for weight in mixer.parameters():
@@ -40,16 +42,17 @@ def tuned_prior(conditioning: str = "bare") -> UniversalPrior:
     tuned = Tuned(
         best=Method.FITU,
         methods={Method.FITU: settings, Method.UNIV: replace(settings, method=Method.UNIV, strength=0.5)},
-        ngram=NGramConfig(order=3),
+        ngram=TINY_IN_CONTEXT.ngram,
         mixers=mixers,
         calibration=Calibration(temperature=1.5, broad_share=0.2),
         trials=({"method": "fitu", "nats": 1.0},),
     )
-    return replace(prior, tuned=tuned)
+    incontext = tiny_in_context_network(trained.vocabulary) if taught else None
+    return replace(prior, tuned=tuned, incontext=incontext)
 
 
-def learned(conditioning="bare", sentences=SENTENCES, **options) -> AdaptedModel:
-    prior = tuned_prior(conditioning)
+def learned(conditioning="bare", sentences=SENTENCES, *, taught=False, **options) -> AdaptedModel:
+    prior = tuned_prior(conditioning, taught=taught)
     return learn_language(prior, sentences, language="wol", features=prior.mean.features.get("wol"), **options)
 
 
@@ -130,6 +133,58 @@ def test_a_prior_keeps_what_was_tuned(tmp_path):
     np.testing.assert_array_equal(first.nats(UNSEEN), second.nats(UNSEEN))
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_prior_keeps_what_was_taught(tmp_path, packed):
+    prior = tuned_prior(taught=True)
+    prior.save(tmp_path / "p", packed=packed)
+    again = UniversalPrior.load(tmp_path / "p")
+    tolerance = 1e-3 if packed else 0
+    for name, weight in prior.incontext.named_parameters():
+        found = dict(again.incontext.named_parameters())[name]
+        torch.testing.assert_close(found, weight, rtol=tolerance, atol=tolerance)
+    first, second = (learn_language(each, SENTENCES) for each in (prior, again))
+    np.testing.assert_allclose(first.nats(UNSEEN), second.nats(UNSEEN), rtol=0, atol=20 * tolerance)
+
+
+def test_what_learns_in_context_is_part_of_a_model_that_mixes_and_of_no_other():
+    assert learned(taught=True).incontext is not None
+    assert learned(taught=True, mixing=None).incontext is None
+    assert learned(taught=True, sentences=()).incontext is None
+    untuned = replace(tuned_prior(taught=True), tuned=None)
+    assert learn_language(untuned, SENTENCES).incontext is None
+    assert learn_language(untuned, SENTENCES).ngram.order == untuned.incontext.config.ngram.order
+
+
+def test_a_taught_model_is_saved_and_costs_what_it_cost(tmp_path):
+    model = learned(taught=True)
+    model.save(tmp_path / "m")
+    again = AdaptedModel.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.nats(UNSEEN), model.nats(UNSEEN))
+    assert again.in_context_score(UNSEEN) == model.in_context_score(UNSEEN)
+    with pytest.raises(ConfigError, match="learns in context"):
+        learned().in_context_score(UNSEEN)
+
+
+def test_a_model_from_before_there_was_learning_in_context_loads(tmp_path):
+    model = learned()
+    model.save(tmp_path / "m")
+    rewrite_header(tmp_path / "m", lambda content: content.pop("incontext"))
+    np.testing.assert_array_equal(AdaptedModel.load(tmp_path / "m").nats(UNSEEN), model.nats(UNSEEN))
+
+
+@pytest.mark.parametrize("change", ["mixers", "n-gram", "vocabulary"])
+def test_a_prior_whose_parts_do_not_fit_is_refused(tmp_path, change):
+    prior = tuned_prior(taught=change != "mixers")
+    if change == "n-gram":
+        prior = replace(prior, tuned=replace(prior.tuned, mixers={}, ngram=NGramConfig(order=4)))
+    else:
+        letters = prior.mean.vocabulary.characters[change == "vocabulary" :]
+        prior = replace(prior, incontext=tiny_in_context_network(Vocabulary(letters)))
+    prior.save(tmp_path / "p")
+    with pytest.raises(StorageError, match=r"header\.json.*wanted"):
+        UniversalPrior.load(tmp_path / "p")
+
+
 def rewrite_header(path, change):
     """Change the content of an artefact and sign it again, as a stranger could."""
     file = path / "header.json"
@@ -151,10 +206,14 @@ def rewrite_header(path, change):
         lambda content: content.update(num_characters="many"),
         lambda content: content.pop("vocabulary"),
         lambda content: content.update(ngram=None),
+        lambda content: content.update(incontext=None),
+        lambda content: content["incontext"].update(vocabulary_size=3),
+        lambda content: content["incontext"]["config"].update(window=0),
+        lambda content: content["incontext"]["config"].update(ngram={"order": 2, "smoothing": "kneser-ney"}),
     ],
 )
 def test_a_model_that_contradicts_itself_is_refused(tmp_path, change):
-    learned().save(tmp_path / "m")
+    learned(taught=True).save(tmp_path / "m")
     rewrite_header(tmp_path / "m", change)
     with pytest.raises(StorageError, match=r"header\.json"):
         AdaptedModel.load(tmp_path / "m")
