@@ -7,6 +7,7 @@ import pytest
 
 import protoglot
 from protoglot.artefacts import read_header
+from protoglot.incontext.examining import score_in_context
 from protoglot.prior.universal import UniversalPrior
 from protoglot.shipped import shipped_prior
 
@@ -49,8 +50,17 @@ def test_it_says_how_it_was_made_and_holds_no_path(prior):
 def test_it_is_tuned(prior):
     assert prior.tuned is not None
     assert prior.tuned.best in prior.tuned.methods
+    assert {mixer.num_components for mixer in prior.tuned.mixers.values()} == {prior.tuned.ngram.order + 2}
     assert len(prior.tuned.mixers) == 2
     assert prior.tuned.calibration is not None
+
+
+def test_it_was_taught_to_learn_in_context(prior):
+    assert prior.incontext is not None
+    assert prior.mean.provenance["teaching"]["num_characters"] > 1e6
+    known = prior.mean.vocabulary
+    own, rival = score_in_context(prior.incontext, known, SENTENCES[:3], SENTENCES[3:])
+    assert own.bits_per_character < rival.bits_per_character
 
 
 def test_a_few_sentences_make_a_model():
