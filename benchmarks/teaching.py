@@ -1,7 +1,7 @@
 """How teaching the installed prior to learn in context went: the table in the documentation.
 
-``keep LESSONS.jsonl`` copies what ``protoglot teach`` told into ``benchmarks/results/teaching.jsonl``; ``table`` makes the
-table from it.
+``keep LESSONS.jsonl`` copies what ``protoglot teach`` told into ``benchmarks/results/teaching.jsonl``; ``table`` makes
+the table from it.
 """
 
 import argparse
