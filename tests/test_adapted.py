@@ -37,7 +37,10 @@ def test_a_text_in_pieces_costs_as_much_as_the_whole(model, monkeypatch):
     whole = model.nats(TEXT)
     for size in (1, 30, 100):
         monkeypatch.setattr("protoglot.mixture.pieces_of", lambda text, n=size: pieces_of(text, num_characters=n))
-        np.testing.assert_allclose(model.nats(TEXT), whole, rtol=0, atol=1e-6)
+        found = model.nats(TEXT)
+        assert abs(found.mean() - whole.mean()) < 1e-6 * math.log(2)  # of a bit per character
+        # Float32 steps by 1e-6 at ten nats: a single character may be off by one or two of those.
+        np.testing.assert_allclose(found, whole, rtol=2e-7, atol=1e-6)
 
 
 def test_the_state_is_carried_from_sentence_to_sentence(model):

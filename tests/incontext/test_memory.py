@@ -45,9 +45,13 @@ def test_what_is_recalled_sums_to_one_and_depends_on_no_other_position():
 def test_with_and_without_gradients_the_same_is_recalled():
     memory, _ = make_memory()
     queries, ids = torch.randn(8, 4), torch.randint(3, 7, (8,))
+    wanted = recall(queries, ids, memory, num_outcomes=4)
     with torch.no_grad():
-        found, _ = recall(queries, ids, memory, num_outcomes=4)
-    torch.testing.assert_close(found, recall(queries, ids, memory, num_outcomes=4)[0])
+        few = recall(queries, ids, memory, num_outcomes=4)
+        many = recall(queries.repeat(9, 1), ids.repeat(9), memory, num_outcomes=4)
+    for found, other, more in zip(wanted, few, many, strict=True):
+        torch.testing.assert_close(other, found)
+        torch.testing.assert_close(more, found.repeat(9, 1))
 
 
 def test_the_order_of_what_is_remembered_does_not_matter():
