@@ -41,7 +41,9 @@ def make_table(rows: list[dict[str, Any]]) -> str:
     """Bits per character of validation languages, with the share of what the n-gram pays."""
     numbers = [mark["num_sentences"] for mark in rows[0]["validation"]]
     lines = [
-        "| minutes | episodes | million characters | " + " | ".join(f"{number} sentences" for number in numbers) + " |",
+        "| minutes | episodes | million characters | "
+        + " | ".join(f"{number} sentences" for number in numbers)
+        + " |",
         "|---:|---:|---:|" + "---:|" * len(numbers),
     ]
     for row in rows:

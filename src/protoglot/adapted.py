@@ -89,18 +89,22 @@ class AdaptedModel:
             position v - 1; and the positions of the ids that came, (N,).
         """
         if self.ngram is not None and self.mixer is not None:
-            for predictions, targets in predict_side_by_side(
-                self.network,
-                self.features_tensor(),
-                self.ngram,
-                sentences,
-                num_characters=self.num_characters,
-                incontext=self.incontext,
-            ):
+            for predictions, targets in self._side_by_side(self.ngram, sentences):
                 yield self._mix(self.mixer, predictions), targets
             return
         for logits, targets in network_logits(self.network, self.vocabulary, self.features_tensor(), sentences):
             yield self._soften(logits), targets
+
+    def _side_by_side(self, ngram: NGram, sentences: Iterable[str]) -> Iterator[tuple[Predictions, Tensor]]:
+        """Predictions of all components along a text."""
+        return predict_side_by_side(
+            self.network,
+            self.features_tensor(),
+            ngram,
+            sentences,
+            num_characters=self.num_characters,
+            incontext=self.incontext,
+        )
 
     def nats_by_sentence(self, sentences: Iterable[str]) -> Iterator[tuple[str, NDArray[np.float64]]]:
         """Cost of every character and end of sentence, naming of unknown characters included.
@@ -178,14 +182,7 @@ class AdaptedModel:
         if self.ngram is None or self.incontext is None:
             raise ConfigError("nothing in the model learns in context; wanted one of a prior that was taught to")
         nats = 0.0
-        for predictions, targets in predict_side_by_side(
-            self.network,
-            self.features_tensor(),
-            self.ngram,
-            sentences,
-            num_characters=self.num_characters,
-            incontext=self.incontext,
-        ):
+        for predictions, targets in self._side_by_side(self.ngram, sentences):
             found = predictions.log_probabilities[:, 1]
             nats -= float(found.double().gather(1, targets.unsqueeze(1)).sum())
         naming = sum(float(self._naming_nats(sentence).sum()) for sentence in sentences)
