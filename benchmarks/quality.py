@@ -146,10 +146,12 @@ def read_rows() -> list[Row]:
 
 def make_table(rows: list[Row]) -> str:
     """Means over languages, by source and number of sentences."""
-    bits: dict[tuple[str, int], dict[str, dict[str, float]]] = {}
+    bits: dict[tuple[str, int], dict[str, dict[tuple[str, str], float]]] = {}
     for row in rows:
-        place = bits.setdefault((row["source"], row["sentences"]), {})
-        place.setdefault(row["method"], {})[row["language"]] = row["nats"] / row["characters"] / LOG_2
+        for source in (row["source"], "all"):
+            place = bits.setdefault((source, row["sentences"]), {})
+            language = row["source"], row["language"]
+            place.setdefault(row["method"], {})[language] = row["nats"] / row["characters"] / LOG_2
     methods = list(dict.fromkeys(row["method"] for row in rows))
     lines = [
         f"| source | sentences | languages | {' | '.join(methods)} | model of n-gram | below n-gram | of 4-gram |",
