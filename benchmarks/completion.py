@@ -1,11 +1,10 @@
 """Milliseconds per keystroke of completing a text: one more character read, and the search for words.
 
-The model has the size of the installed prior (the preset ``plain``) and an n-gram of a hundred sentences. Its network
-is untrained, which makes the search no easier: words are all about equally likely, and many of them have to be pursued.
+The model has the size of the installed prior (the preset ``plain``), an n-gram of a hundred sentences, and as neighbours
+n-grams of four other parts of the text. Its network is untrained, which makes the search no easier: words are all about equally likely, and many of them have to be pursued.
 """
 
 import argparse
-import itertools
 import statistics
 import time
 from dataclasses import replace
@@ -22,6 +21,8 @@ from protoglot.incontext.model import InContextModel
 from protoglot.incontext.network import InContextNetwork
 from protoglot.model.config import PLAIN, Conditioning
 from protoglot.model.network import LanguageModel
+from protoglot.neighbours.library import Library
+from protoglot.neighbours.model import NeighbourModel
 from protoglot.ngram import NGram, NGramConfig
 from protoglot.prior.mixer import Mixer, Mixing
 from protoglot.vocabulary import Vocabulary
@@ -38,7 +39,8 @@ def main() -> None:
     arguments = parser.parse_args()
     prepare_cpu()
     corpus = open_corpus("eld")
-    sentences = list(itertools.islice(corpus.sentences(arguments.language), 110))
+    text = list(corpus.sentences(arguments.language))
+    sentences, rest = text[:110], text[110:]
     codes = [record.code for record in corpus.languages()]
     others = (
         next(iter(corpus.sentences(code))) for code in codes
@@ -47,7 +49,7 @@ def main() -> None:
     typed = " ".join(sentences[100:])[: arguments.keystrokes]
     result = {}
     for conditioning in Conditioning:
-        completer = Completer(make_model(sentences[:100], vocabulary, conditioning))
+        completer = Completer(make_model(sentences[:100], rest, vocabulary, conditioning))
         milliseconds(completer, typed[::-1])  # the first time, memory and threads are still to be had
         times = [milliseconds(completer, typed[:length]) for length in range(1, len(typed) + 1)]
         result[str(conditioning)] = {
@@ -61,22 +63,30 @@ def main() -> None:
     print(f"saved {save_result('completion', {**facts, 'milliseconds_per_keystroke': result})}")
 
 
-def make_model(sentences: list[str], vocabulary: Vocabulary, conditioning: Conditioning) -> AdaptedModel:
-    """An untrained network, and one that was not taught, beside a trained n-gram."""
+def make_model(
+    sentences: list[str], rest: list[str], vocabulary: Vocabulary, conditioning: Conditioning
+) -> AdaptedModel:
+    """An untrained network, and one that was not taught, beside a trained n-gram and four neighbours."""
     config = NGramConfig(order=7)
     num_features = 0 if conditioning is Conditioning.BARE else NUM_FEATURES
     network = LanguageModel(
         replace(PLAIN, conditioning=conditioning), vocabulary_size=len(vocabulary), num_features=num_features
     )
     learner = InContextNetwork(InContextConfig(ngram=config), vocabulary_size=len(vocabulary))
+    ngram = NGram.train(sentences, vocabulary, order=config.order, smoothing=config.smoothing)
+    library = Library.count(((str(part), rest[part::4]) for part in range(4)), vocabulary)
+    neighbours = NeighbourModel.choose(library, sentences, vocabulary, ngram)
+    assert neighbours is not None
+    assert len(neighbours.packed) == len(library.ngrams)
     return AdaptedModel(
         network=network,
         vocabulary=vocabulary,
         features=None if not num_features else np.ones(num_features, dtype=np.float32),
         num_characters=sum(len(sentence) + 1 for sentence in sentences),
-        ngram=NGram.train(sentences, vocabulary, order=config.order, smoothing=config.smoothing),
+        ngram=ngram,
         incontext=InContextModel.read(learner, vocabulary, sentences, vocabulary),
-        mixer=Mixer(Mixing.LOG_LINEAR, config.order + 2),
+        neighbours=neighbours,
+        mixer=Mixer(Mixing.LOG_LINEAR, config.order + 3),
     )
 
 

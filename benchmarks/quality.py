@@ -121,6 +121,9 @@ def score(prior: Any, record: Any, train: Any, text: Any, number: int, methods: 
     }
     if model.incontext is not None:
         found["in context"] = model.in_context_score(text)
+    if prior.library is not None:
+        alone = model.neighbours is None
+        found["n-gram + neighbours"] = model.ngram_score(text) if alone else model.neighbours_score(text)
     for method in filter(None, methods.split(",")):
         alone = learn_language(
             prior, sample, features=features, config=prior.settings_for(Method(method)), mixing=None

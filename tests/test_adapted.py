@@ -23,6 +23,8 @@ KINDS = {
     "not trusted": {"trust": 0.0},
     "in context": {"in_context": True},
     "in context, linear": {"in_context": True, "mixing": "linear"},
+    "neighbours": {"with_neighbours": True},
+    "in context, neighbours": {"in_context": True, "with_neighbours": True},
 }
 
 

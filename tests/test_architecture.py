@@ -34,6 +34,7 @@ ROOMS = [
         "protoglot.trained",
         "protoglot.prior",
         "protoglot.incontext",
+        "protoglot.neighbours",
     ],
     ["protoglot.mixture"],
     ["protoglot.adapted"],

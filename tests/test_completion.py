@@ -25,7 +25,7 @@ def probability(model, beginning, rest):
 @pytest.fixture(params=["bare", "oest", "plat", "in context"])
 def model(request):
     if request.param == "in context":
-        return tiny_adapted(alphabet="abñ", in_context=True)
+        return tiny_adapted(alphabet="abñ", in_context=True, with_neighbours=True)
     return tiny_adapted(request.param, alphabet="abñ")
 
 

@@ -14,6 +14,7 @@ from protoglot.adapted import AdaptedModel
 from protoglot.errors import ConfigError, StorageError
 from protoglot.evaluation import evaluate, make_scored_text
 from protoglot.incontext.config import TINY as TINY_IN_CONTEXT
+from protoglot.neighbours.library import Library
 from protoglot.ngram import NGramConfig
 from protoglot.prior.calibration import Calibration
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
@@ -27,16 +28,17 @@ SENTENCES = tuple(babble("abdëgñ", 30, seed=0))
 UNSEEN = (*babble("abdëgñ", 12, seed=5), "ωa b", "", "x")
 
 
-def tuned_prior(conditioning: str = "bare", *, taught: bool = False) -> UniversalPrior:
-    """A prior with everything that tuning, and teaching, add."""
+def tuned_prior(conditioning: str = "bare", *, taught: bool = False, counted: bool = False) -> UniversalPrior:
+    """A prior with everything that tuning, teaching, and counting its languages add."""
     made = tiny_trained(conditioning)
     trained = replace(made, provenance={**made.provenance, "training": {"prior_variance": 1.0}})
     streams = training_streams(babble_corpus(), trained)
     prior = infer_prior(trained, streams, FisherConfig(length=20, max_sequences=3))
     settings = AdaptationConfig(num_epochs=2, batch_size=4, length=20, dropout=0.1)
-    mixers = {mixing: Mixer(mixing, 5 if taught else 4, hidden_size=6) for mixing in Mixing}
+    mixers = {mixing: Mixer(mixing, 4 + taught, hidden_size=6) for mixing in Mixing}
+    neighbour_mixers = {mixing: Mixer(mixing, 5 + taught, hidden_size=6) for mixing in Mixing if counted}
     with torch.no_grad():
-        for mixer in mixers.values():
+        for mixer in (*mixers.values(), *neighbour_mixers.values()):
             for weight in mixer.parameters():
                 weight += 0.3 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1))
     tuned = Tuned(
@@ -44,15 +46,19 @@ def tuned_prior(conditioning: str = "bare", *, taught: bool = False) -> Universa
         methods={Method.FITU: settings, Method.UNIV: replace(settings, method=Method.UNIV, strength=0.5)},
         ngram=TINY_IN_CONTEXT.ngram,
         mixers=mixers,
+        neighbour_mixers=neighbour_mixers,
         calibration=Calibration(temperature=1.5, broad_share=0.2),
         trials=({"method": "fitu", "nats": 1.0},),
     )
     incontext = tiny_in_context_network(trained.vocabulary) if taught else None
-    return replace(prior, tuned=tuned, incontext=incontext)
+    # A language that is like the new one, and one that is not.
+    texts = [("eus", babble_corpus().texts["eus"]), ("tur", babble("abdëgñ", 60, seed=0)[30:])]
+    library = Library.count(texts, trained.vocabulary) if counted else None
+    return replace(prior, tuned=tuned, incontext=incontext, library=library)
 
 
-def learned(conditioning="bare", sentences=SENTENCES, *, taught=False, **options) -> AdaptedModel:
-    prior = tuned_prior(conditioning, taught=taught)
+def learned(conditioning="bare", sentences=SENTENCES, *, taught=False, counted=False, **options) -> AdaptedModel:
+    prior = tuned_prior(conditioning, taught=taught, counted=counted)
     return learn_language(prior, sentences, language="wol", features=prior.mean.features.get("wol"), **options)
 
 
@@ -165,10 +171,71 @@ def test_a_taught_model_is_saved_and_costs_what_it_cost(tmp_path):
         learned().in_context_score(UNSEEN)
 
 
-def test_a_model_from_before_there_was_learning_in_context_loads(tmp_path):
+@pytest.mark.parametrize("taught", [False, True])
+def test_neighbours_are_found_saved_and_cost_what_they_cost(tmp_path, taught):
+    model = learned(taught=taught, counted=True)
+    assert next(iter(model.neighbours.shares())) == "tur"
+    model.save(tmp_path / "m")
+    again = AdaptedModel.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.nats(UNSEEN), model.nats(UNSEEN))
+    assert again.neighbours_score(UNSEEN) == model.neighbours_score(UNSEEN)
+    assert model.neighbours_score(UNSEEN) != model.ngram_score(UNSEEN)
+    with pytest.raises(ConfigError, match="has no neighbours"):
+        learned().neighbours_score(UNSEEN)
+
+
+def test_neighbours_are_part_of_a_model_that_mixes_and_of_no_other():
+    assert learned(counted=True).neighbours is not None
+    assert learned(counted=True, mixing=None).neighbours is None
+    assert learned(counted=True, sentences=()).neighbours is None
+    assert learn_language(replace(tuned_prior(counted=True), tuned=None), SENTENCES).neighbours is None
+    # A language that is like no other has the mixer of one.
+    strange = learned(counted=True, sentences=["чш" * number + "ж" for number in range(3, 20)])
+    assert (strange.neighbours, strange.mixer.num_components) == (None, 4)
+    assert learned(counted=True).mixer.num_components == 5
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_prior_keeps_the_n_grams_of_its_languages(tmp_path, packed):
+    prior = tuned_prior(counted=True)
+    prior.save(tmp_path / "p", packed=packed)
+    again = UniversalPrior.load(tmp_path / "p")
+    assert sorted(again.library.ngrams) == ["eus", "tur"]
+    for code, ngram in prior.library.ngrams.items():
+        for part, array in ngram.parts().items():
+            np.testing.assert_array_equal(again.library.ngrams[code].parts()[part], array)
+    assert again.tuned is not None
+
+
+def test_mixers_that_do_not_fit_the_neighbours_are_refused(tmp_path):
+    prior = tuned_prior(counted=True)
+    replace(prior, library=None).save(tmp_path / "none")
+    with pytest.raises(StorageError, match=r"header\.json: mixers for neighbours, and no n-grams"):
+        UniversalPrior.load(tmp_path / "none")
+    small = replace(prior, tuned=replace(prior.tuned, neighbour_mixers=prior.tuned.mixers))
+    small.save(tmp_path / "small")
+    with pytest.raises(StorageError, match=r"header\.json.*mixer of 4 components; wanted 5"):
+        UniversalPrior.load(tmp_path / "small")
+
+
+def test_a_prior_whose_mixers_know_no_neighbours_makes_models_without_them():
+    prior = replace(tuned_prior(counted=True), tuned=tuned_prior().tuned)
+    assert learn_language(prior, SENTENCES).neighbours is None
+
+
+def test_a_damaged_library_is_named(tmp_path):
+    prior = tuned_prior(counted=True)
+    ngram = prior.library.ngrams["tur"]
+    broken = Library({**prior.library.ngrams, "tur": replace(ngram, symbols=ngram.symbols[:-1])})
+    replace(prior, library=broken).save(tmp_path / "p")
+    with pytest.raises(StorageError, match=r"library\.safetensors: tur: damaged n-gram"):
+        UniversalPrior.load(tmp_path / "p")
+
+
+def test_a_model_from_before_there_were_neighbours_or_learning_in_context_loads(tmp_path):
     model = learned()
     model.save(tmp_path / "m")
-    rewrite_header(tmp_path / "m", lambda content: content.pop("incontext"))
+    rewrite_header(tmp_path / "m", lambda content: (content.pop("incontext"), content.pop("neighbours")))
     np.testing.assert_array_equal(AdaptedModel.load(tmp_path / "m").nats(UNSEEN), model.nats(UNSEEN))
 
 
@@ -207,13 +274,16 @@ def rewrite_header(path, change):
         lambda content: content.pop("vocabulary"),
         lambda content: content.update(ngram=None),
         lambda content: content.update(incontext=None),
+        lambda content: content.update(neighbours=None),
+        lambda content: content["neighbours"].update(languages=["eus"]),
+        lambda content: content.update(neighbours=["tur"]),
         lambda content: content["incontext"].update(vocabulary_size=3),
         lambda content: content["incontext"]["config"].update(window=0),
         lambda content: content["incontext"]["config"].update(ngram={"order": 2, "smoothing": "kneser-ney"}),
     ],
 )
 def test_a_model_that_contradicts_itself_is_refused(tmp_path, change):
-    learned(taught=True).save(tmp_path / "m")
+    learned(taught=True, counted=True).save(tmp_path / "m")
     rewrite_header(tmp_path / "m", change)
     with pytest.raises(StorageError, match=r"header\.json"):
         AdaptedModel.load(tmp_path / "m")

@@ -8,6 +8,8 @@ import pytest
 import protoglot
 from protoglot.artefacts import read_header
 from protoglot.incontext.examining import score_in_context
+from protoglot.neighbours.model import NeighbourModel
+from protoglot.ngram import NGram
 from protoglot.prior.universal import UniversalPrior
 from protoglot.shipped import shipped_prior
 
@@ -51,6 +53,8 @@ def test_it_is_tuned(prior):
     assert prior.tuned is not None
     assert prior.tuned.best in prior.tuned.methods
     assert {mixer.num_components for mixer in prior.tuned.mixers.values()} == {prior.tuned.ngram.order + 2}
+    with_neighbours = prior.tuned.neighbour_mixers.values()
+    assert {mixer.num_components for mixer in with_neighbours} == {prior.tuned.ngram.order + 3}
     assert len(prior.tuned.mixers) == 2
     assert prior.tuned.calibration is not None
 
@@ -61,6 +65,16 @@ def test_it_was_taught_to_learn_in_context(prior):
     known = prior.mean.vocabulary
     own, rival = score_in_context(prior.incontext, known, SENTENCES[:3], SENTENCES[3:])
     assert own.bits_per_character < rival.bits_per_character
+
+
+def test_it_has_n_grams_of_the_languages_it_read_and_of_no_other(prior):
+    assert set(prior.library.ngrams) == set(prior.mean.fold.training)
+    # Xhosa is most like Zulu.
+    sentences = ["Ndiyabulela kakhulu ngoncedo lwakho.", "Abantwana bayadlala ngaphandle namhlanje.", "Siyahamba."]
+    vocabulary = prior.mean.vocabulary.extended(sentences)
+    own = NGram.train(sentences, vocabulary, order=prior.tuned.ngram.order, smoothing=prior.tuned.ngram.smoothing)
+    found = NeighbourModel.choose(prior.library, sentences, vocabulary, own)
+    assert next(iter(found.shares())) == "zul"
 
 
 def test_a_few_sentences_make_a_model():

@@ -15,6 +15,8 @@ from protoglot.incontext.network import InContextNetwork
 from protoglot.model.config import TINY, Conditioning, ModelConfig
 from protoglot.model.contexts import SCALE
 from protoglot.model.network import LanguageModel
+from protoglot.neighbours.library import Library
+from protoglot.neighbours.model import NeighbourModel
 from protoglot.ngram import NGram
 from protoglot.prior.calibration import Calibration
 from protoglot.prior.mixer import Mixer, Mixing
@@ -148,6 +150,7 @@ def tiny_adapted(
     mixing: str | None = "log-linear",
     with_ngram: bool = True,
     in_context: bool = False,
+    with_neighbours: bool = False,
     calibrated: bool = False,
     seed: int = 0,
     **facts,
@@ -162,7 +165,7 @@ def tiny_adapted(
         seed=seed,
     )
     generator = torch.Generator().manual_seed(seed)
-    num_components = 5 if in_context else 4
+    num_components = 4 + in_context + with_neighbours
     mixer = None
     if mixing is not None and with_ngram:
         mixer = Mixer(Mixing(mixing), num_components, hidden_size=5, seed=seed)
@@ -171,13 +174,20 @@ def tiny_adapted(
             scatter(part, generator)
     features = np.random.default_rng(seed).random(NUM_FEATURES, dtype=np.float32)
     even = np.full(len(vocabulary) - 1, 1 / (len(vocabulary) - 1), dtype=np.float32)
+    ngram = NGram.train(sentences, vocabulary, order=3) if with_ngram else None
+    neighbours = None
+    if with_neighbours and ngram is not None:
+        known = Vocabulary(vocabulary.characters[:-2])  # two letters are new to the neighbours
+        library = Library.count([("two", babble(alphabet, 9, seed=seed + 1)), ("one", sentences[9:])], known)
+        neighbours = NeighbourModel.choose(library, sentences[:9], vocabulary, ngram)
     return AdaptedModel(
         network=network,
         vocabulary=vocabulary,
         features=None if conditioning == "bare" else features,
         num_characters=sum(len(sentence) + 1 for sentence in sentences),
-        ngram=NGram.train(sentences, vocabulary, order=3) if with_ngram else None,
+        ngram=ngram,
         incontext=_read_in_context(sentences, vocabulary) if in_context else None,
+        neighbours=neighbours,
         mixer=mixer,
         calibration=Calibration(temperature=1.5, broad_share=0.2) if calibrated else None,
         frequencies=even if calibrated else None,

@@ -15,6 +15,7 @@ from protoglot.batching import make_stream
 from protoglot.incontext.model import InContextModel
 from protoglot.model.config import Conditioning
 from protoglot.model.network import LanguageModel
+from protoglot.neighbours.model import NeighbourModel
 from protoglot.ngram import NGram, NGramConfig
 from protoglot.prior.extending import extended_model, without_dropout
 from protoglot.prior.fitting import Gaussian, fit
@@ -79,7 +80,7 @@ def learn_language(
     on_epoch: Callable[[int, int, float], None] | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> AdaptedModel:
-    """Make a whole model of a language: network, n-gram, what learns in context, and mixer, as the prior was tuned.
+    """Make a whole model of a language, with all components and the mixer that the prior was tuned with.
 
     Without a sentence, the network is that of the prior, softened by its calibration. A prior that was not tuned has
     no mixer: the network then predicts alone.
@@ -111,12 +112,16 @@ def learn_language(
         on_epoch=None if on_epoch is None else lambda number, bits: on_epoch(number, settings.num_epochs, bits),
         on_progress=on_progress,
     )
-    ngram = mixer = incontext = None
+    ngram = mixer = incontext = neighbours = None
     if sentences:
         counting = ngram_of(prior)
         ngram = NGram.train(sentences, vocabulary, order=counting.order, smoothing=counting.smoothing)
         mixer = tuned.mixers.get(mixing) if tuned is not None and mixing is not None else None
-        incontext = None if mixer is None else read_in_context(prior, sentences, vocabulary)
+        if tuned is not None and mixing is not None and mixer is not None:
+            incontext = read_in_context(prior, sentences, vocabulary)
+            with_neighbours = tuned.neighbour_mixers.get(mixing)
+            neighbours = None if with_neighbours is None else find_neighbours(prior, sentences, ngram)
+            mixer = mixer if neighbours is None else with_neighbours
     calibration = tuned.calibration if tuned is not None and not sentences else None
     conditioned = prior.mean.model.config.conditioning is not Conditioning.BARE
     return AdaptedModel(
@@ -126,6 +131,7 @@ def learn_language(
         num_characters=num_characters,
         ngram=ngram,
         incontext=incontext,
+        neighbours=neighbours,
         mixer=mixer,
         calibration=calibration,
         frequencies=None if calibration is None else prior.frequencies,
@@ -148,6 +154,19 @@ def read_in_context(
     if prior.incontext is None:
         return None
     return InContextModel.read(prior.incontext, prior.mean.vocabulary, sentences, vocabulary)
+
+
+def find_neighbours(prior: UniversalPrior, sentences: Sequence[str], ngram: NGram) -> NeighbourModel | None:
+    """Languages of the prior that are like some sentences; ``None`` if there are none, or no n-grams of them.
+
+    Args:
+        prior: left as it was.
+        sentences: of the new language.
+        ngram: of the same sentences.
+    """
+    if prior.library is None:
+        return None
+    return NeighbourModel.choose(prior.library, sentences, ngram.vocabulary, ngram)
 
 
 def make_gaussian(prior: UniversalPrior, start: LanguageModel, config: AdaptationConfig) -> Gaussian | None:

@@ -19,6 +19,7 @@ from protoglot.incontext.model import InContextModel
 from protoglot.mixture import network_logits, predict_next, predict_side_by_side
 from protoglot.model.config import Conditioning, ModelConfig
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
+from protoglot.neighbours.model import NeighbourModel
 from protoglot.ngram import NGram
 from protoglot.prior.calibration import Calibration
 from protoglot.prior.mixer import Mixer, Predictions, mixer_from_parts, mixer_parts
@@ -39,7 +40,7 @@ class Cursor(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaptedModel:
-    """The adapted network, what learns in context, the n-gram of the same sentences, and the mixer that makes them one.
+    """A language: adapted network, what learns in context, n-gram of the same sentences, its neighbours, and a mixer.
 
     Where sentences that were held out say that the n-gram does better alone, the mixture is trusted less.
 
@@ -57,6 +58,9 @@ class AdaptedModel:
     ngram: NGram | None = None
     incontext: InContextModel | None = None
     """What has read the same sentences in context; only with an n-gram, and used by the mixer."""
+
+    neighbours: NeighbourModel | None = None
+    """Languages that are like this one; only with an n-gram, and used by the mixer."""
 
     mixer: Mixer | None = None
     trust: float = 1.0
@@ -104,6 +108,7 @@ class AdaptedModel:
             sentences,
             num_characters=self.num_characters,
             incontext=self.incontext,
+            neighbours=self.neighbours,
         )
 
     def nats_by_sentence(self, sentences: Iterable[str]) -> Iterator[tuple[str, NDArray[np.float64]]]:
@@ -181,9 +186,25 @@ class AdaptedModel:
         """
         if self.ngram is None or self.incontext is None:
             raise ConfigError("nothing in the model learns in context; wanted one of a prior that was taught to")
+        return self._component_score(1, self.ngram, sentences)
+
+    def neighbours_score(self, sentences: Sequence[str]) -> Score:
+        """What the n-gram pays together with its neighbours.
+
+        Raises:
+            ConfigError: if there are none.
+        """
+        if self.ngram is None or self.neighbours is None:
+            raise ConfigError(
+                "the model has no neighbours; wanted one of a prior that has n-grams of its languages"
+            )
+        return self._component_score(1 if self.incontext is None else 2, self.ngram, sentences)
+
+    def _component_score(self, place: int, ngram: NGram, sentences: Sequence[str]) -> Score:
+        """What the component at some place among all of them pays alone."""
         nats = 0.0
-        for predictions, targets in self._side_by_side(self.ngram, sentences):
-            found = predictions.log_probabilities[:, 1]
+        for predictions, targets in self._side_by_side(ngram, sentences):
+            found = predictions.log_probabilities[:, place]
             nats -= float(found.double().gather(1, targets.unsqueeze(1)).sum())
         naming = sum(float(self._naming_nats(sentence).sum()) for sentence in sentences)
         return Score(nats + naming, sum(len(sentence) + 1 for sentence in sentences))
@@ -220,6 +241,7 @@ class AdaptedModel:
             state,
             num_characters=self.num_characters,
             incontext=self.incontext,
+            neighbours=self.neighbours,
         )
         network = predictions.log_probabilities[:, 0]
         found = self._soften(network) if mixer is None else self._mix(mixer, predictions)
@@ -232,6 +254,8 @@ class AdaptedModel:
         longest = 1 if self.ngram is None else self.ngram.order
         if self.incontext is not None:
             longest = max(longest, self.incontext.window)
+        if self.neighbours is not None:
+            longest = max(longest, *(ngram.order for ngram in self.neighbours.ngrams))
         return (*cursor.context, id_)[-longest:]
 
     def reader(self, num_texts: int) -> "SideBySide":
@@ -265,6 +289,7 @@ class AdaptedModel:
             "provenance": dict(self.provenance),
             "ngram": None,
             "incontext": None,
+            "neighbours": None,
             "mixer": None,
             "trust": self.trust,
             "calibration": None if self.calibration is None else asdict(self.calibration),
@@ -278,6 +303,8 @@ class AdaptedModel:
         if self.incontext is not None:
             content["incontext"], files = self.incontext.parts()
             tensors.update(files)
+        if self.neighbours is not None:
+            content["neighbours"], tensors["neighbours"] = self.neighbours.parts()
         if self.mixer is not None:
             content["mixer"], tensors["mixer"] = mixer_parts(self.mixer)
         save_artefact(path, kind=KIND, content=content, tensors=tensors)
@@ -308,6 +335,7 @@ class AdaptedModel:
                 raise TypeError(f"num_characters {facts['num_characters']!r}")
             calibration = _calibration(content["calibration"], name=name)
             ngram, mixer, incontext = content["ngram"], content["mixer"], content.get("incontext")
+            neighbours = content.get("neighbours")
             weights = tensors["weights"]
         except (KeyError, TypeError, ValueError) as error:
             raise StorageError(f"{name}: not the header of an adapted model ({error!r})") from error
@@ -331,8 +359,15 @@ class AdaptedModel:
                 raise StorageError(
                     f"{name}: what learns in context does not fit; wanted an n-gram of order {order}"
                 )
+        made_neighbours = None
+        if neighbours is not None:
+            if made_ngram is None or not isinstance(neighbours, dict):
+                raise StorageError(f"{name}: neighbours without an n-gram; wanted one")
+            made_neighbours = NeighbourModel.from_parts(
+                neighbours, tensors.get("neighbours", {}), vocabulary, order=made_ngram.order, name=name
+            )
         made_mixer = None if mixer is None else mixer_from_parts(mixer, tensors.get("mixer", {}), name=name)
-        beside = 1 if made_incontext is None else 2
+        beside = 1 + sum(part is not None for part in (made_incontext, made_neighbours))
         if made_mixer is not None and (
             made_ngram is None or made_mixer.num_components != made_ngram.order + beside
         ):
@@ -346,6 +381,7 @@ class AdaptedModel:
                 calibration=calibration,
                 ngram=made_ngram,
                 incontext=made_incontext,
+                neighbours=made_neighbours,
                 mixer=made_mixer,
                 **facts,
             )

@@ -129,6 +129,7 @@ def _describe_adapted(content: Mapping[str, Any], tensors: Arrays) -> Facts:
         **_network_facts(content, tensors),
         "ngram": None if content["ngram"] is None else _ngram_facts(content["ngram"], tensors["ngram"]),
         "in_context": _in_context_facts(content, tensors),
+        "neighbours": None if content.get("neighbours") is None else dict(content["neighbours"]),
         "mixer": None if content["mixer"] is None else dict(content["mixer"]),
         "trust": content.get("trust", 1.0),
         "calibration": content["calibration"],
@@ -161,6 +162,7 @@ def _describe_prior(content: Mapping[str, Any], tensors: Arrays) -> Facts:
         "measured_sequences": sum(content["num_sequences"].values()),
         "spread_over_languages": "spread" in tensors,
         "in_context": _in_context_facts(content, tensors),
+        "neighbours": {"languages": len({name.rpartition(".")[0] for name in tensors.get("library", {})})},
         "tuned": None
         if tuned is None
         else {

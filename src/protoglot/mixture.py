@@ -10,6 +10,7 @@ from protoglot.batching import make_stream
 from protoglot.incontext.model import InContextModel
 from protoglot.incontext.windows import Windows, windows_after
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
+from protoglot.neighbours.model import NeighbourModel
 from protoglot.ngram import NGram
 from protoglot.prior.mixer import Predictions
 from protoglot.vocabulary import BEGIN, END, Vocabulary
@@ -112,9 +113,12 @@ def predict_side_by_side(
     *,
     num_characters: int,
     incontext: InContextModel | None = None,
+    neighbours: NeighbourModel | None = None,
     positions_at_once: int = POSITIONS_AT_ONCE,
 ) -> Iterator[tuple[Predictions, Tensor]]:
-    """Predictions of all components along a text: the network, what learns in context, the n-gram of orders 1, 2, ...
+    """Predictions of all components along a text, those that are no n-gram of the sentences alone first.
+
+    They are the network, what learns in context, the n-gram with its neighbours, and the n-gram of orders 1, 2, ...
 
     Args:
         network: its ids are those of the n-gram's vocabulary.
@@ -123,6 +127,7 @@ def predict_side_by_side(
         sentences: the text, of which no more than a piece is in memory.
         num_characters: that both have learned from.
         incontext: that has read the same sentences; without one, it is no component.
+        neighbours: that were chosen for the same sentences; without them, they are no component.
         positions_at_once: bounds memory.
 
     Yields:
@@ -134,10 +139,14 @@ def predict_side_by_side(
         windows = None
         if incontext is not None:
             windows = Windows(make_stream(piece, ngram.vocabulary).astype("int64"), incontext.window)
+        others = None if neighbours is None else neighbours.along(piece, positions_at_once=positions_at_once)
         first = 0
         for (scores, targets), (probabilities, found) in zip(text.logits(piece), by_order, strict=True):
             orders, depth = torch.from_numpy(probabilities).log().float(), torch.from_numpy(found)
             parts = [F.log_softmax(scores, dim=1).unsqueeze(1), orders]
+            if neighbours is not None and others is not None:
+                together = neighbours.mix(probabilities[:, -1], next(others), found)
+                parts.insert(1, torch.from_numpy(together).log().float().unsqueeze(1))
             if incontext is not None and windows is not None:
                 learned = incontext.log_probabilities(
                     windows.of(first, first + len(orders)), orders, depth, num_characters=num_characters
@@ -158,6 +167,7 @@ def predict_next(
     *,
     num_characters: int,
     incontext: InContextModel | None = None,
+    neighbours: NeighbourModel | None = None,
 ) -> tuple[Predictions, State]:
     """Predictions of all components for the next id of each of B texts.
 
@@ -170,6 +180,7 @@ def predict_next(
         state: of the network before the last ids, for B texts.
         num_characters: as for :func:`predict_side_by_side`.
         incontext: as there; only with an n-gram.
+        neighbours: as there; only with an n-gram.
 
     Returns:
         Predictions for B positions, and the state after the last ids.
@@ -182,6 +193,9 @@ def predict_next(
         probabilities, found = ngram.by_order_after(contexts)
         orders, depth = torch.from_numpy(probabilities).log().float(), torch.from_numpy(found)
         parts.append(orders)
+        if neighbours is not None:
+            together = neighbours.mix(probabilities[:, -1], neighbours.after(contexts), found)
+            parts.insert(1, torch.from_numpy(together).log().float().unsqueeze(1))
         if incontext is not None:
             learned = incontext.log_probabilities(
                 windows_after(contexts, incontext.window), orders, depth, num_characters=num_characters

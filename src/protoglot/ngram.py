@@ -85,7 +85,7 @@ class NGramConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class _Level:
+class NGramLevel:
     """All contexts of k symbols, and what was seen after them."""
 
     context_keys: Ints  # sorted
@@ -102,16 +102,16 @@ class NGram:
         levels: contexts of 0, 1, ... symbols.
     """
 
-    def __init__(self, vocabulary: Vocabulary, levels: Sequence[_Level], smoothing: Smoothing) -> None:
+    def __init__(self, vocabulary: Vocabulary, levels: Sequence[NGramLevel], smoothing: Smoothing) -> None:
         self.vocabulary = vocabulary
         self.smoothing = smoothing
-        self._levels = tuple(levels)
+        self.levels = tuple(levels)
         self._size = len(vocabulary)
 
     @property
     def order(self) -> int:
         """Symbols of the longest context, plus one."""
-        return len(self._levels)
+        return len(self.levels)
 
     @classmethod
     def train(
@@ -121,8 +121,17 @@ class NGram:
         *,
         order: int,
         smoothing: Smoothing = Smoothing.WITTEN_BELL,
+        least_counts: Sequence[int] = (1,),
     ) -> "NGram":
         """Count some sentences, from one to a whole Bible.
+
+        Args:
+            sentences: to count.
+            vocabulary: its characters.
+            order: symbols of the longest context, plus one.
+            smoothing: how counts become probabilities.
+            least_counts: how often a symbol must have come after a context of 0, 1, ... symbols (after longer ones, as
+                the last says) to be kept; what it would have gained goes to shorter contexts. They may not fall.
 
         Raises:
             ConfigError: for an order out of range.
@@ -141,14 +150,15 @@ class NGram:
             present = numbers >= 0
             pair_keys, counts = np.unique(numbers[present] * size + text.symbols[present], return_counts=True)
             counted.append((context_keys, pair_keys, counts))
+        occurrences = [counts for _, _, counts in counted]
         if smoothing is Smoothing.KNESER_NEY:
             counted = _count_contexts(counted, size)
         weigh = _witten_bell if smoothing is Smoothing.WITTEN_BELL else _kneser_ney
         levels = []
         for context_keys, pair_keys, counts in counted:
             gains, back_off = weigh(pair_keys // size, counts.astype(np.float64), len(context_keys))
-            levels.append(_Level(context_keys, back_off, pair_keys, gains))
-        return cls(vocabulary, levels, smoothing)
+            levels.append(NGramLevel(context_keys, back_off, pair_keys, gains))
+        return cls(vocabulary, _without_rare(levels, occurrences, least_counts, size), smoothing)
 
     def nats(self, sentences: Sequence[str]) -> Floats:
         """Cost of every character and END of some sentences, naming of unknown characters not included."""
@@ -161,6 +171,14 @@ class NGram:
             probability[seen] = gain + level.back_off[numbers[seen]] * probability[seen]
         nats: Floats = -np.log(probability)
         return nats
+
+    def depths(self, sentences: Sequence[str]) -> Ints:
+        """Length of the longest context seen in training, for every character and END of some sentences."""
+        text = _Text.of(sentences, self.vocabulary)
+        depths = np.zeros(len(text.symbols), dtype=np.int64)
+        for length, (_, numbers) in enumerate(self._walk(text)):
+            depths[numbers >= 0] = length
+        return depths
 
     def score(self, sentences: Sequence[str]) -> Score:
         """What the model pays for sentences, each on its own; characters outside the inventory are named too."""
@@ -199,8 +217,20 @@ class NGram:
                 [(level, numbers[first : first + positions_at_once]) for level, numbers in walked]
             )
 
+    def along(self, sentences: Sequence[str], *, positions_at_once: int = 1024) -> Iterator[Floats]:
+        """Next-symbol distributions along a text, (N, V - 1) for the next N positions; as the last of all orders."""
+        text = _Text.of(sentences, self.vocabulary)
+        walked = list(self._walk(text))
+        for first in range(0, len(text.symbols), positions_at_once):
+            piece = [(level, numbers[first : first + positions_at_once]) for level, numbers in walked]
+            yield self._by_order(piece, only_last=True)[0][:, 0]
+
+    def after(self, contexts: Sequence[Sequence[int]]) -> Floats:
+        """The same after some ids of each of N sentences, as for :meth:`by_order_after`: (N, V - 1)."""
+        return self._by_order(self._walk_after(contexts), only_last=True)[0][:, 0]
+
     def by_order_after(self, contexts: Sequence[Sequence[int]]) -> tuple[Floats, Ints]:
-        """The same after some ids of each of N sentences.
+        """Distributions of every order after some ids of each of N sentences.
 
         Args:
             contexts: ids since the begin of each sentence, at least the last ``order - 1`` of them; END or BEGIN
@@ -209,32 +239,40 @@ class NGram:
         Returns:
             Probabilities, (N, order, V - 1), and lengths of the known contexts, (N,).
         """
+        return self._by_order(self._walk_after(contexts))
+
+    def _walk_after(self, contexts: Sequence[Sequence[int]]) -> list[tuple[NGramLevel, Ints]]:
+        """Each level with the number of its context in each of N sentences, -1 where it was never seen."""
         before = np.full((len(contexts), self.order), -1, dtype=np.int64)  # the last id first; -1: none
         for row, context in zip(before, contexts, strict=True):
             for place, id_ in enumerate(itertools.islice(reversed(context), self.order - 1)):
                 row[place] = END if id_ == BEGIN else id_  # what stands before it is in no known context
         numbers = np.zeros(len(contexts), dtype=np.int64)
-        walked: list[tuple[_Level, Ints]] = []
-        for length, level in enumerate(self._levels):
+        walked: list[tuple[NGramLevel, Ints]] = []
+        for length, level in enumerate(self.levels):
             if length:
                 nearest = before[:, length - 1]
                 known = (numbers >= 0) & (nearest >= 0)
                 numbers = _find(level.context_keys, np.where(known, numbers * self._size + nearest, -1))
             walked.append((level, numbers))
-        return self._by_order(walked)
+        return walked
 
-    def _by_order(self, walked: Sequence[tuple[_Level, Ints]]) -> tuple[Floats, Ints]:
-        """Distributions of each order at positions whose contexts are known by number."""
+    def _by_order(
+        self, walked: Sequence[tuple[NGramLevel, Ints]], *, only_last: bool = False
+    ) -> tuple[Floats, Ints]:
+        """Distributions of each order, or of the last alone, at positions whose contexts are known by number."""
         num_positions = len(walked[0][1])
-        found = np.empty((num_positions, self.order, self._size - 1))
+        found = np.empty((num_positions, 1 if only_last else self.order, self._size - 1))
         below = np.full((num_positions, self._size - 1), 1.0 / (self._size - _NUM_UNPREDICTED))
         depth = np.zeros(num_positions, dtype=np.int64)
         for length, (level, numbers) in enumerate(walked):
             seen = np.flatnonzero(numbers >= 0)
+            if only_last and not len(seen):
+                break  # longer contexts were not seen either
             of_seen = numbers[seen]
             back_off = np.ones((num_positions, 1))
             back_off[seen, 0] = level.back_off[of_seen]
-            below = np.multiply(below, back_off, out=found[:, length])
+            below = np.multiply(below, back_off, out=found[:, 0 if only_last else length])
             firsts = np.searchsorted(level.pair_keys, of_seen * self._size)
             amounts = np.searchsorted(level.pair_keys, (of_seen + 1) * self._size) - firsts
             # All pairs of all positions in one row: positions repeated, pairs counted up from the first of each.
@@ -245,10 +283,10 @@ class NGram:
             depth[seen] = length
         return found, depth
 
-    def _walk(self, text: "_Text") -> Iterable[tuple[_Level, Ints]]:
+    def _walk(self, text: "_Text") -> Iterable[tuple[NGramLevel, Ints]]:
         """Each level with the number of the context at every position, -1 where it was never seen."""
         numbers = np.zeros(len(text.symbols), dtype=np.int64)
-        for length, level in enumerate(self._levels):
+        for length, level in enumerate(self.levels):
             if length:
                 numbers = _find(level.context_keys, text.context_keys(numbers, length, self._size))
             yield level, numbers
@@ -256,7 +294,7 @@ class NGram:
     def parts(self) -> tuple[dict[str, object], dict[str, NDArray[Any]]]:
         """The model without its vocabulary, as JSON values and arrays."""
         arrays: dict[str, NDArray[Any]] = {}
-        for length, level in enumerate(self._levels):
+        for length, level in enumerate(self.levels):
             for part in _PARTS:
                 arrays[f"{part}_{length}"] = getattr(level, part)
         return {"order": self.order, "smoothing": str(self.smoothing)}, arrays
@@ -272,7 +310,9 @@ class NGram:
         """
         try:
             config = NGramConfig.from_json({key: facts[key] for key in ("order", "smoothing")}, name=name)
-            levels = [_Level(*(arrays[f"{part}_{length}"] for part in _PARTS)) for length in range(config.order)]
+            levels = [
+                NGramLevel(*(arrays[f"{part}_{length}"] for part in _PARTS)) for length in range(config.order)
+            ]
         except (KeyError, TypeError) as error:
             raise StorageError(f"{name}: not the header of an n-gram model ({error!r})") from error
         except ConfigError as error:
@@ -336,7 +376,7 @@ class _Text:
         return keys
 
 
-def _check_level(level: _Level, length: int, size: int, *, name: str) -> None:
+def _check_level(level: NGramLevel, length: int, size: int, *, name: str) -> None:
     """Refuse arrays that no training made: what is looked up in them must be there.
 
     Raises:
@@ -363,6 +403,33 @@ def _check_level(level: _Level, length: int, size: int, *, name: str) -> None:
         )
     if not sound:
         raise StorageError(f"{name}: damaged n-gram: contexts of {length}; wanted sorted keys and probabilities")
+
+
+def _without_rare(
+    levels: Sequence[NGramLevel], occurrences: Sequence[Ints], least_counts: Sequence[int], size: int
+) -> list[NGramLevel]:
+    """Levels without pairs that occur too seldom, and without contexts that have no pair left.
+
+    A pair occurs at least as often after a shorter context: whoever is kept has a shortening that is kept.
+    """
+    if max(least_counts) <= 1:
+        return list(levels)
+    kept: list[NGramLevel] = []
+    places: Ints = np.zeros(1, dtype=np.int64)  # of the contexts of the level before, among those that are kept
+    for length, (level, counts) in enumerate(zip(levels, occurrences, strict=True)):
+        chosen = np.flatnonzero(counts >= least_counts[min(length, len(least_counts) - 1)])
+        contexts, numbers = np.unique(level.pair_keys[chosen] // size, return_inverse=True)
+        if not length:
+            contexts = np.zeros(1, dtype=np.int64)  # the empty one stays, whatever has come after it
+        keys = level.context_keys[contexts]
+        if length:
+            keys = places[keys // size] * size + keys % size
+        gains = level.gains[chosen]
+        gained = np.bincount(numbers, weights=gains, minlength=len(contexts)).astype(np.float64)
+        kept.append(NGramLevel(keys, 1 - gained, numbers * size + level.pair_keys[chosen] % size, gains))
+        places = np.full(len(level.context_keys), -1, dtype=np.int64)
+        places[contexts] = np.arange(len(contexts))
+    return kept
 
 
 def _find(keys: Ints, wanted: Ints) -> Ints:

@@ -18,7 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from protoglot.adaptation import adapt, learn_language, read_in_context
+from protoglot.adaptation import adapt, find_neighbours, learn_language, read_in_context
+from protoglot.adapted import AdaptedModel
 from protoglot.errors import ConfigError, StorageError
 from protoglot.mixture import network_logits, predict_side_by_side
 from protoglot.ngram import NGram, NGramConfig, Smoothing
@@ -56,8 +57,8 @@ _STRENGTHS: Mapping[Method, tuple[float, ...]] = {
 }
 
 
-_MAX_MIXED_NUMBERS = 300_000_000
-"""Log-probabilities that the mixers learn from, in all: a gigabyte. Large inventories get by with less text."""
+_MAX_MIXED_NUMBERS = 400_000_000
+"""Log-probabilities that the mixers learn from, in all: 1.6 gigabytes. Large inventories get by with less text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,10 +201,11 @@ class Tuner:
             final[method] = self._mean(best[method], self._languages)
         winner = min(final, key=lambda method: final[method])
         chosen = Tuned(best=winner, methods=best, ngram=ngram)
-        mixers = self.learn_mixers(chosen)
+        mixers, neighbour_mixers = self.learn_mixers(chosen)
         return replace(
             chosen,
             mixers=mixers,
+            neighbour_mixers=neighbour_mixers,
             calibration=self.calibrate(),
             trials=tuple(dict(row) for row in self.trials.rows),
         )
@@ -272,43 +274,56 @@ class Tuner:
         )
         return score
 
-    def learn_mixers(self, tuned: Tuned) -> dict[Mixing, Mixer]:
-        """Weights of the components, for the network of the best method."""
-        prior = replace(self.prior, tuned=replace(tuned, mixers={}))
-        examples: list[tuple[Predictions, Tensor]] = []
-        num_examples = len(self._languages) * len(self.config.mixer_sentences)
-        num_components = tuned.ngram.order + (1 if self.prior.incontext is None else 2)
-        numbers_a_character = num_components * len(self.prior.mean.vocabulary)
-        num_characters = min(
-            self.config.mixer_characters, _MAX_MIXED_NUMBERS // (num_examples * numbers_a_character) or 1
-        )
+    def learn_mixers(self, tuned: Tuned) -> tuple[dict[Mixing, Mixer], dict[Mixing, Mixer]]:
+        """Weights of the components, for the network of the best method: without neighbours, and with them.
+
+        Those with neighbours also learn from languages as if their nearest ones had not been read: so they know close
+        relatives and distant ones.
+        """
+        prior = replace(self.prior, tuned=replace(tuned, mixers={}, neighbour_mixers={}))
+        alone: list[tuple[Predictions, Tensor]] = []
+        beside: list[tuple[Predictions, Tensor]] = []
         for code in self._languages:
-            text = enough_sentences(self.texts[code].development, num_characters)
+            text = enough_sentences(self.texts[code].development, self._mixed_characters(tuned))
             for number in self.config.mixer_sentences:
                 sample = self._samples[code][:number]
                 model = learn_language(prior, sample, features=self._features(code), mixing=None)
-                if model.ngram is None:
+                ngram = model.ngram
+                if ngram is None:
                     continue
-                parts = list(
-                    predict_side_by_side(
-                        model.network,
-                        model.features_tensor(),
-                        model.ngram,
-                        text,
-                        num_characters=model.num_characters,
-                        incontext=read_in_context(prior, sample, model.vocabulary),
-                    )
-                )
-                examples.append(join_predictions(parts))
+                model = replace(model, incontext=read_in_context(prior, sample, model.vocabulary))
+                alone.append(_predictions(model, ngram, text))
+                nearest = find_neighbours(prior, sample, ngram)
+                found = [nearest]
+                if nearest is not None and prior.library is not None:
+                    others = replace(prior, library=prior.library.without(nearest.packed))
+                    found.append(find_neighbours(others, sample, ngram))
+                beside += [
+                    _predictions(replace(model, neighbours=neighbours), ngram, text)
+                    for neighbours in found
+                    if neighbours is not None
+                ]
                 self._on_trial(f"mixers: {code}, {len(sample)} sentences")
-        mixers = {}
-        for mixing in Mixing:
+        return self._fit_mixers(alone, ""), self._fit_mixers(beside, " with neighbours")
+
+    def _mixed_characters(self, tuned: Tuned) -> int:
+        """Characters of each language's development text that mixers learn from, as far as memory allows."""
+        num_examples = len(self._languages) * len(self.config.mixer_sentences) * 3
+        numbers_a_character = (tuned.ngram.order + 3) * len(self.prior.mean.vocabulary)
+        allowed = _MAX_MIXED_NUMBERS // (num_examples * numbers_a_character)
+        return min(self.config.mixer_characters, allowed or 1)
+
+    def _fit_mixers(self, examples: Sequence[tuple[Predictions, Tensor]], label: str) -> dict[Mixing, Mixer]:
+        """A mixer of each kind, or none without examples."""
+        mixers: dict[Mixing, Mixer] = {}
+        for mixing in Mixing if examples else ():
+            num_components = examples[0][0].log_probabilities.shape[1]
             mixer = Mixer(mixing, num_components, seed=self.config.seed)
             fit_mixer(mixer, examples)
             mixers[mixing] = mixer
             with torch.no_grad():
                 costs = [float(mixer.nats(found, targets).mean()) / math.log(2) for found, targets in examples]
-            self._on_trial(f"mixers: {mixing}: {sum(costs) / len(costs):.3f} bits/character")
+            self._on_trial(f"mixers{label}: {mixing}: {sum(costs) / len(costs):.3f} bits/character")
         return mixers
 
     def calibrate(self) -> Calibration:
@@ -355,6 +370,23 @@ def tuning_identity(prior: UniversalPrior, config: TuningConfig) -> str:
     spread = sum(float(values.double().sum()) for values in (prior.spread or {}).values())
     scored = {name: value for name, value in asdict(config).items() if name in ("scored_characters", "seed")}
     return json.dumps([weights, fisher, spread, scored])
+
+
+def _predictions(model: AdaptedModel, ngram: NGram, text: Sequence[str]) -> tuple[Predictions, Tensor]:
+    """What all components of a model predict along a text, and the positions in it of the ids that came."""
+    return join_predictions(
+        list(
+            predict_side_by_side(
+                model.network,
+                model.features_tensor(),
+                ngram,
+                text,
+                num_characters=model.num_characters,
+                incontext=model.incontext,
+                neighbours=model.neighbours,
+            )
+        )
+    )
 
 
 def join_predictions(pieces: Sequence[tuple[Predictions, Tensor]]) -> tuple[Predictions, Tensor]:

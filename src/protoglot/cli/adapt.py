@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from protoglot.prior.universal import UniversalPrior
 
 _MANY_UNKNOWN = 0.3  # share of a text
+_MUCH_LIKE = 0.05
 _MUCH_TRUST = 0.7
 METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 
@@ -127,6 +128,7 @@ def adapt(
     if model is None:
         start = time.monotonic()
         model = learn(sentences, "learning")
+    _name_neighbours(model, prior)
     provenance = {
         **model.provenance,
         "text": text_path.name,
@@ -140,6 +142,19 @@ def adapt(
     with progress_of_amount(1, "saving"):
         replace(model, trust=1.0 if found is None else found.trust, provenance=provenance).save(target)
     click.echo(f"{target}: learned from {num_learned:,} sentences in {time.monotonic() - start:.1f} s")
+
+
+def _name_neighbours(model: "AdaptedModel", prior: "UniversalPrior") -> None:
+    """Say which languages the model leans on."""
+    if model.neighbours is None:
+        return
+    shares = {code: share for code, share in model.neighbours.shares().items() if share >= _MUCH_LIKE}
+    if shares:
+        names = [
+            f"{prior.mean.languages[code].name} ({share:.0%})" if code in prior.mean.languages else code
+            for code, share in shares.items()
+        ]
+        click.echo(f"the n-gram is helped by languages that the prior has read: {', '.join(names)}")
 
 
 def _refuse_closed_place(target: Path) -> None:

@@ -12,6 +12,9 @@ from protoglot.errors import StorageError
 from protoglot.storage import make_directory, write_atomically
 from protoglot.training.budget import Budget
 
+_RESULTS = {"trained": "run", "measured": "prior", "taught": "taught", "counted": "counted", "tuned": "tuned"}
+"""What each stage makes, in their order."""
+
 
 @click.command()
 @click.option("--corpus", "corpus_name", metavar="NAME|PATH", required=True, help="Text to learn from.")
@@ -44,6 +47,11 @@ from protoglot.training.budget import Budget
     show_default=True,
     help="Time or text to teach a network to learn in context with, or none.",
 )
+@click.option(
+    "--neighbours/--no-neighbours",
+    default=True,
+    help="Keep n-grams of the training languages, for new ones that are like them.",
+)
 @click.option("--methods", default="fitu,univ", show_default=True, help="Methods to tune.")
 @click.option(
     "--trials", type=click.IntRange(1, 7), default=3, show_default=True, help="Settings to try for each."
@@ -64,6 +72,7 @@ def build(
     validation_languages: int,
     sequences: int,
     teaching: str,
+    neighbours: bool,
     methods: str,
     trials: int,
     batch_size: int | None,
@@ -73,7 +82,7 @@ def build(
     device: str,
     threads: int | None,
 ) -> int:
-    """Make a prior to be passed on: train, measure, teach, tune and pack, one after the other.
+    """Make a prior to be passed on: train, measure, teach, count, tune and pack.
 
     The languages of --leave-out are not read, not even for their characters. What is done is kept in OUT.parts: after
     Ctrl-C the same command goes on; with a longer --budget, once OUT is moved away, it goes on training. The prior is
@@ -94,7 +103,8 @@ def build(
     prepare(device, threads)
     parts = out.with_name(f"{out.name}.parts")
     make_directory(parts)
-    run, prior, taught, tuned = (parts / name for name in ("run", "prior", "taught", "tuned"))
+    results = {stage: parts / name for stage, name in _RESULTS.items()}
+    run, prior, taught, counted, tuned = results.values()
     training = ["train", "--corpus", corpus_name, "--conditioning", conditioning, "--preset", preset]
     training += ["--hold-out", leave_out, "--inventory", "training", "--budget", budget, "--out", str(run)]
     training += ["--validation-languages", str(validation_languages), "--seed", str(seed)]
@@ -104,22 +114,18 @@ def build(
     measuring += ["--out", str(prior), "--seed", str(seed)]
     lessons = ["teach", str(prior), "--corpus", corpus_name, "--budget", teaching, "--out", str(taught)]
     lessons += ["--size", "tiny" if preset == "tiny" else "usual", "--seed", str(seed)]
-    tuning = [
-        "tune",
-        str(prior if teaching == "none" else taught),
-        "--corpus",
-        corpus_name,
-        "--methods",
-        methods,
-        "--trials",
-        str(trials),
-    ]
+    if teaching != "none":
+        check_budget(Budget.parse(teaching))  # now, and not when training is done
+    before_counting = prior if teaching == "none" else taught
+    counting = ["neighbours", str(before_counting), "--corpus", corpus_name, "--out", str(counted)]
+    before_tuning = counted if neighbours else before_counting
+    tuning = ["tune", str(before_tuning), "--corpus", corpus_name, "--methods", methods, "--trials", str(trials)]
     tuning += ["--out", str(tuned), "--seed", str(seed)]
-    stages = {"trained": training, "measured": measuring, "taught": lessons, "tuned": tuning}
+    stages = {"trained": training, "measured": measuring, "taught": lessons, "counted": counting, "tuned": tuning}
     if teaching == "none":
         del stages["taught"]
-    else:
-        check_budget(Budget.parse(teaching))  # now, and not when training is done
+    if not neighbours:
+        del stages["counted"]
     _forget_shorter_training(parts, stages)
     _refuse_other_arguments(parts, stages)
     where = [*(["--threads", str(threads)] if threads else []), "--device", device]
@@ -128,9 +134,10 @@ def build(
         if marker.exists():
             continue
         # A stage that was killed between its result and this marker: the result is whole, but not known to be ours.
-        _remove_result({"measured": prior, "taught": taught, "tuned": tuned}.get(stage))
+        if stage != "trained":  # which goes on where it was
+            _remove_result(results[stage])
         resumed = ["--resume"] if stage == "trained" and (run / "run.json").exists() else []
-        status = _call([*arguments, *where, *resumed])
+        status = _call([*arguments, *(where if stage != "counted" else []), *resumed])
         if status:
             return status
         write_atomically(marker, json.dumps({"command": arguments}) + "\n")
@@ -154,7 +161,7 @@ def _forget_shorter_training(parts: Path, stages: Mapping[str, list[str]]) -> No
         return
     before, now = Budget.parse(done[place]), Budget.parse(wanted[place])
     if before.kind is now.kind and before.amount < now.amount:
-        for stage in ("tuned", "taught", "measured", "trained"):  # also those that this call does without
+        for stage in reversed(_RESULTS):  # also those that this call does without
             (parts / f"{stage}.json").unlink(missing_ok=True)
 
 
@@ -182,9 +189,8 @@ def _refuse_other_arguments(parts: Path, stages: Mapping[str, list[str]]) -> Non
             )
 
 
-def _remove_result(path: Path | None) -> None:
-    if path is not None:
-        shutil.rmtree(path, ignore_errors=True)
+def _remove_result(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _call(arguments: list[str]) -> int:

@@ -26,6 +26,7 @@ from protoglot.errors import ConfigError, StorageError
 from protoglot.incontext.model import network_from_parts, network_parts
 from protoglot.incontext.network import InContextNetwork
 from protoglot.model.network import NUM_UNPREDICTED
+from protoglot.neighbours.library import Library
 from protoglot.ngram import NGramConfig
 from protoglot.prior.calibration import Calibration
 from protoglot.prior.methods import AdaptationConfig, Method
@@ -39,6 +40,7 @@ _SPREAD = "spread"
 _FREQUENCIES = "frequencies"
 _WEIGHTS = "weights"
 _IN_CONTEXT = "incontext"
+_LIBRARY = "library"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,9 @@ class Tuned:
 
     mixers: Mapping[Mixing, Mixer] = field(default_factory=dict)
     """How to mix the network of the best method with the other components."""
+
+    neighbour_mixers: Mapping[Mixing, Mixer] = field(default_factory=dict)
+    """The same for a language that has neighbours."""
 
     calibration: Calibration | None = None
     """For a language without any text."""
@@ -91,6 +96,9 @@ class UniversalPrior:
 
     incontext: InContextNetwork | None = None
     """What was taught to learn in context (see :mod:`protoglot.incontext.network`); its ids are those of the mean."""
+
+    library: Library | None = None
+    """N-grams of the training languages (see :mod:`protoglot.neighbours.model`); their ids are those of the mean."""
 
     tuned: Tuned | None = None
     """Settings and mixers that were found on validation languages."""
@@ -141,6 +149,8 @@ class UniversalPrior:
         content["incontext"] = None
         if self.incontext is not None:
             content["incontext"], tensors[_IN_CONTEXT] = network_parts(self.incontext)
+        if self.library is not None:
+            tensors[_LIBRARY] = self.library.parts()
         content["tuned"] = None if self.tuned is None else _tuned_parts(self.tuned, tensors)
         content["packed"] = _pack(tensors) if packed else None
         save_artefact(path, kind=KIND, content=content, tensors=tensors)
@@ -190,9 +200,13 @@ class UniversalPrior:
                     f"{path / HEADER}: an in-context network of {incontext.vocabulary_size} ids; "
                     f"wanted {len(mean.vocabulary)}, as the prior has"
                 )
+        library = None
+        if _LIBRARY in tensors:
+            file = path / f"{_LIBRARY}.safetensors"
+            library = Library.from_parts(tensors[_LIBRARY], vocabulary_size=len(mean.vocabulary), name=str(file))
         chosen = None if tuned is None else _tuned_from_parts(tuned, tensors, name=str(path / HEADER))
         if chosen is not None:
-            _check_fit(chosen, incontext, name=str(path / HEADER))
+            _check_fit(chosen, incontext, library, name=str(path / HEADER))
         return cls(
             mean=mean,
             fisher={name: torch.tensor(values).to(device) for name, values in fisher.items()},
@@ -204,6 +218,7 @@ class UniversalPrior:
             if spread is None
             else {name: torch.tensor(values).to(device) for name, values in spread.items()},
             incontext=incontext,
+            library=library,
             tuned=chosen,
         )
 
@@ -239,29 +254,36 @@ def _check_values(arrays: Mapping[str, NDArray[Any]], *, least: float, file: Pat
 
 def _tuned_parts(tuned: Tuned, tensors: dict[str, Mapping[str, NDArray[Any]]]) -> dict[str, object]:
     """What was tuned as JSON values; arrays are added to the tensors."""
-    mixers = {}
+    mixers, neighbour_mixers = {}, {}
     for mixing, mixer in tuned.mixers.items():
         mixers[str(mixing)], tensors[f"mixer-{mixing}"] = mixer_parts(mixer)
+    for mixing, mixer in tuned.neighbour_mixers.items():
+        neighbour_mixers[str(mixing)], tensors[f"neighbour-mixer-{mixing}"] = mixer_parts(mixer)
     return {
         "best": str(tuned.best),
         "methods": [config.to_json() for config in tuned.methods.values()],
         "ngram": tuned.ngram.to_json(),
         "mixers": mixers,
+        "neighbour_mixers": neighbour_mixers,
         "calibration": None if tuned.calibration is None else asdict(tuned.calibration),
         "trials": [dict(trial) for trial in tuned.trials],
     }
 
 
-def _check_fit(tuned: Tuned, incontext: InContextNetwork | None, *, name: str) -> None:
+def _check_fit(tuned: Tuned, incontext: InContextNetwork | None, library: Library | None, *, name: str) -> None:
     """Refuse mixers, or an n-gram, that are not those of the components there are.
 
     Raises:
         StorageError: with the numbers found and wanted.
     """
     wanted = tuned.ngram.order + (1 if incontext is None else 2)
-    for mixing, mixer in tuned.mixers.items():
-        if mixer.num_components != wanted:
-            raise StorageError(f"{name}: {mixing} mixer of {mixer.num_components} components; wanted {wanted}")
+    sizes = [(mixing, mixer.num_components, wanted) for mixing, mixer in tuned.mixers.items()]
+    sizes += [(mixing, mixer.num_components, wanted + 1) for mixing, mixer in tuned.neighbour_mixers.items()]
+    for mixing, found, wanted in sizes:
+        if found != wanted:
+            raise StorageError(f"{name}: {mixing} mixer of {found} components; wanted {wanted}")
+    if tuned.neighbour_mixers and library is None:
+        raise StorageError(f"{name}: mixers for neighbours, and no n-grams of languages; wanted both or neither")
     if incontext is not None and incontext.config.ngram != tuned.ngram:
         raise StorageError(f"{name}: taught with another n-gram than it was tuned for; wanted the same")
 
@@ -278,6 +300,10 @@ def _tuned_from_parts(
             mixers={
                 Mixing(mixing): mixer_from_parts(facts, tensors[f"mixer-{mixing}"], name=name)
                 for mixing, facts in content["mixers"].items()
+            },
+            neighbour_mixers={
+                Mixing(mixing): mixer_from_parts(facts, tensors[f"neighbour-mixer-{mixing}"], name=name)
+                for mixing, facts in content.get("neighbour_mixers", {}).items()
             },
             calibration=None if content["calibration"] is None else Calibration(**content["calibration"]),
             trials=tuple(content["trials"]),

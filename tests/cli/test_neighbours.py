@@ -1,0 +1,37 @@
+from protoglot.prior.universal import UniversalPrior
+from tiny import babble
+
+from .test_teach import make_prior
+
+
+def test_n_grams_of_the_training_languages_become_part_of_a_prior_and_of_models(tmp_path, protoglot):
+    corpus = make_prior(tmp_path, protoglot)
+    arguments = ["neighbours", tmp_path / "prior", "--corpus", corpus, "--out", tmp_path / "counted"]
+    status, output, messages = protoglot(*arguments)
+    assert status == 0, messages
+    prior = UniversalPrior.load(tmp_path / "counted")
+    assert set(prior.library.ngrams) == set(prior.mean.fold.training)
+    assert f"n-grams of {len(prior.mean.fold.training)} languages" in output
+    assert "to be tuned next" in output
+    status, _, messages = protoglot(*arguments)
+    assert (status, "exists already" in messages) == (2, True)
+
+    # They become part of models once the mixers know of them, and not before; adapt names those that are alike.
+    near = prior.mean.fold.training[0]
+    letters = {"eus": "aeiktz", "fra": "aeioulé", "tur": "aıuürkl", "zul": "aeunkwz", "wol": "abdëgñ"}[near]
+    (tmp_path / "mine.txt").write_text("\n".join(babble(letters, 12, seed=0)), encoding="utf-8")
+    adapting = ["adapt", tmp_path / "mine.txt", "--prior", tmp_path / "counted", "--threads", 1]
+    status, output, messages = protoglot(*adapting, "--out", tmp_path / "before")
+    assert (status, "helped by" in output) == (0, False), messages
+    tuning = ["tune", tmp_path / "counted", "--corpus", corpus, "--methods", "fitu", "--trials", 1, "--threads", 1]
+    status, _, messages = protoglot(*tuning)
+    assert status == 0, messages
+    status, output, messages = protoglot(*adapting, "--out", tmp_path / "model")
+    assert status == 0, messages
+    [helped] = [line for line in output.splitlines() if "helped by" in line]
+    assert prior.mean.languages[near].name in helped
+    status, output, _ = protoglot("info", tmp_path / "model")
+    assert status == 0
+    assert "neighbours.languages" in output
+    status, output, _ = protoglot("info", tmp_path / "counted")
+    assert "neighbours.languages" in output
