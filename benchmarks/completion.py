@@ -1,7 +1,8 @@
 """Milliseconds per keystroke of completing a text: one more character read, and the search for words.
 
-The model has the size of the installed prior (the preset ``plain``), an n-gram of a hundred sentences, and as neighbours
-n-grams of four other parts of the text. Its network is untrained, which makes the search no easier: words are all about equally likely, and many of them have to be pursued.
+The model has the size of the installed prior (the preset ``plain``), an n-gram of a hundred sentences, and n-grams of
+four other parts of the text as neighbours. Its network is untrained, which makes the search no easier: words are all
+about equally likely, and many of them have to be pursued.
 """
 
 import argparse

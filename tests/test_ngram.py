@@ -199,6 +199,12 @@ def test_numbers_in_the_place_of_vectors_are_refused(tmp_path):
         NGram.load(tmp_path / "model")
 
 
+@pytest.mark.parametrize("least_counts", [(), (2, 1), (1, 3, 1)])
+def test_least_counts_that_fall_are_refused(least_counts):
+    with pytest.raises(ConfigError, match="wanted numbers that do not fall"):
+        NGram.train(["ab"], Vocabulary.of(["ab"]), order=3, least_counts=least_counts)
+
+
 @pytest.mark.parametrize("order", [0, 13])
 def test_an_order_out_of_range_is_named(order):
     with pytest.raises(ConfigError, match="wanted 1 to 12"):
@@ -226,7 +232,7 @@ def test_the_last_order_alone_is_the_last_of_all_orders(training, text, order, s
     model = NGram.train(training, Vocabulary.of(["abc"]), order=order, smoothing=smoothing)
     ((wanted, depth),) = model.by_order(text)
     found = np.concatenate(list(model.along(text, positions_at_once=3)))
-    np.testing.assert_array_equal(found, wanted[:, -1])
+    np.testing.assert_allclose(found, wanted[:, -1], rtol=1e-12)
     np.testing.assert_array_equal(model.depths(text), depth)
 
 

@@ -6,9 +6,12 @@ import torch
 
 from protoglot.adaptation import make_gaussian
 from protoglot.errors import ConfigError, StorageError
+from protoglot.neighbours.library import Library
+from protoglot.ngram import NGramConfig
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import MAX_TRIALS, Method
 from protoglot.prior.mixer import Mixing
+from protoglot.prior.universal import Tuned
 from protoglot.scores import Score
 from protoglot.splits import split_sentences
 from protoglot.tuning import START, Trials, Tuner, TuningConfig, tuning_identity
@@ -148,6 +151,38 @@ def test_mixers_of_a_large_inventory_learn_from_less_text(monkeypatch):
     monkeypatch.setattr("protoglot.tuning._MAX_MIXED_NUMBERS", 1)
     tuner().run([Method.FITU])
     assert lengths[0] > lengths[-1] > 0
+
+
+def test_mixers_learn_of_languages_without_neighbours_with_the_nearest_and_with_others(monkeypatch):
+    """Each language and amount of text is an example once without neighbours, and twice with them if there are more."""
+    found = []
+
+    def fit(mixer, examples):
+        found.append((mixer.num_components, len(examples)))
+
+    monkeypatch.setattr("protoglot.tuning.fit_mixer", fit)
+    monkeypatch.setattr("protoglot.neighbours.model._MOST", 1)
+    prior = make_prior()
+    corpus = babble_corpus(60)
+    # Of both languages, text that is not learned from here, twice: whoever loses the one has the other.
+    known = {f"{code}{copy}": corpus.texts[code][30 + copy :: 2] for code in ("zul", "tur") for copy in (0, 1)}
+    library = Library.count(known.items(), prior.mean.vocabulary)
+    config = replace(QUICK, mixer_sentences=(4, 5))
+    tuned = tuner(prior=replace(prior, library=library), config=config).run([Method.FITU])
+    order = tuned.ngram.order
+    assert found == [(order + 1, 4), (order + 1, 4), (order + 2, 8), (order + 2, 8)]
+    assert set(tuned.neighbour_mixers) == set(Mixing)
+    assert not tuner().run([Method.FITU]).neighbour_mixers
+
+
+def test_mixers_learn_from_as_much_text_where_there_are_no_neighbours(monkeypatch):
+    prior = make_prior()
+    plain = tuner(prior=prior)
+    chosen = Tuned(best=Method.FITU, methods={}, ngram=NGramConfig(order=6))
+    monkeypatch.setattr("protoglot.tuning._MAX_MIXED_NUMBERS", 4 * 7 * len(prior.mean.vocabulary) * 50)
+    assert plain._mixed_characters(chosen) == 50
+    with_library = tuner(prior=replace(prior, library=Library({})))
+    assert with_library._mixed_characters(chosen) == 50 * 7 // (3 * 8)
 
 
 def test_all_methods_have_as_many_settings_as_may_be_tried():

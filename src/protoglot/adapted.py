@@ -35,7 +35,7 @@ class Cursor(NamedTuple):
 
     network: State
     context: tuple[int, ...]
-    """Ids since the begin of the sentence, as many as the n-gram and what learns in context can use."""
+    """Ids since the begin of the sentence, as many as any component can use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

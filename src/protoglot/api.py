@@ -106,7 +106,7 @@ class Prior:
             text: its sentences.
             language: code or name, whose typology is then looked up, or a .csv file of it; ``None`` if unknown.
             method: how; by default what won when the prior was tuned.
-            mixture: mix the network with an n-gram of the same sentences, and what learns in context.
+            mixture: mix the network with all other components, such as an n-gram of the same sentences.
             check: learn twice, first without some of the sentences, to see how far the mixture is to be trusted, as
                 ``protoglot adapt`` does; where those are few among many, once, without them.
             seed: of batches and dropout.

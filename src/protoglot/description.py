@@ -162,7 +162,9 @@ def _describe_prior(content: Mapping[str, Any], tensors: Arrays) -> Facts:
         "measured_sequences": sum(content["num_sequences"].values()),
         "spread_over_languages": "spread" in tensors,
         "in_context": _in_context_facts(content, tensors),
-        "neighbours": {"languages": len({name.rpartition(".")[0] for name in tensors.get("library", {})})},
+        "neighbours": None
+        if "library" not in tensors
+        else {"languages": len({name.rpartition(".")[0] for name in tensors["library"]})},
         "tuned": None
         if tuned is None
         else {
@@ -170,6 +172,7 @@ def _describe_prior(content: Mapping[str, Any], tensors: Arrays) -> Facts:
             "methods": {settings["method"]: dict(settings) for settings in tuned["methods"]},
             "ngram": dict(tuned["ngram"]),
             "mixers": sorted(tuned["mixers"]),
+            "neighbour_mixers": sorted(tuned.get("neighbour_mixers", {})),
             "calibration": tuned["calibration"],
             "trials": len(tuned["trials"]),
         },

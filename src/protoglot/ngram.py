@@ -134,9 +134,11 @@ class NGram:
                 the last says) to be kept; what it would have gained goes to shorter contexts. They may not fall.
 
         Raises:
-            ConfigError: for an order out of range.
+            ConfigError: for an order out of range, or counts that fall.
         """
         NGramConfig(order=order, smoothing=smoothing)
+        if not least_counts or list(least_counts) != sorted(least_counts):
+            raise ConfigError(f"n-gram: least counts {list(least_counts)}; wanted numbers that do not fall")
         text = _Text.of(sentences, vocabulary)
         size = len(vocabulary)
         numbers = np.zeros(len(text.symbols), dtype=np.int64)  # of the context at each position; -1: none
@@ -222,12 +224,13 @@ class NGram:
         text = _Text.of(sentences, self.vocabulary)
         walked = list(self._walk(text))
         for first in range(0, len(text.symbols), positions_at_once):
-            piece = [(level, numbers[first : first + positions_at_once]) for level, numbers in walked]
-            yield self._by_order(piece, only_last=True)[0][:, 0]
+            yield self._last_order(
+                [(level, numbers[first : first + positions_at_once]) for level, numbers in walked]
+            )
 
-    def after(self, contexts: Sequence[Sequence[int]]) -> Floats:
-        """The same after some ids of each of N sentences, as for :meth:`by_order_after`: (N, V - 1)."""
-        return self._by_order(self._walk_after(contexts), only_last=True)[0][:, 0]
+    def after(self, before: Ints) -> Floats:
+        """The same after some ids of each of N sentences, as :func:`ids_before` gives them: (N, V - 1)."""
+        return self._last_order(self._walk_after(before))
 
     def by_order_after(self, contexts: Sequence[Sequence[int]]) -> tuple[Floats, Ints]:
         """Distributions of every order after some ids of each of N sentences.
@@ -239,15 +242,11 @@ class NGram:
         Returns:
             Probabilities, (N, order, V - 1), and lengths of the known contexts, (N,).
         """
-        return self._by_order(self._walk_after(contexts))
+        return self._by_order(self._walk_after(ids_before(contexts, self.order - 1)))
 
-    def _walk_after(self, contexts: Sequence[Sequence[int]]) -> list[tuple[NGramLevel, Ints]]:
+    def _walk_after(self, before: Ints) -> list[tuple[NGramLevel, Ints]]:
         """Each level with the number of its context in each of N sentences, -1 where it was never seen."""
-        before = np.full((len(contexts), self.order), -1, dtype=np.int64)  # the last id first; -1: none
-        for row, context in zip(before, contexts, strict=True):
-            for place, id_ in enumerate(itertools.islice(reversed(context), self.order - 1)):
-                row[place] = END if id_ == BEGIN else id_  # what stands before it is in no known context
-        numbers = np.zeros(len(contexts), dtype=np.int64)
+        numbers = np.zeros(len(before), dtype=np.int64)
         walked: list[tuple[NGramLevel, Ints]] = []
         for length, level in enumerate(self.levels):
             if length:
@@ -257,31 +256,49 @@ class NGram:
             walked.append((level, numbers))
         return walked
 
-    def _by_order(
-        self, walked: Sequence[tuple[NGramLevel, Ints]], *, only_last: bool = False
-    ) -> tuple[Floats, Ints]:
-        """Distributions of each order, or of the last alone, at positions whose contexts are known by number."""
+    def _by_order(self, walked: Sequence[tuple[NGramLevel, Ints]]) -> tuple[Floats, Ints]:
+        """Distributions of each order at positions whose contexts are known by number."""
         num_positions = len(walked[0][1])
-        found = np.empty((num_positions, 1 if only_last else self.order, self._size - 1))
+        found = np.empty((num_positions, self.order, self._size - 1))
         below = np.full((num_positions, self._size - 1), 1.0 / (self._size - _NUM_UNPREDICTED))
         depth = np.zeros(num_positions, dtype=np.int64)
         for length, (level, numbers) in enumerate(walked):
             seen = np.flatnonzero(numbers >= 0)
-            if only_last and not len(seen):
-                break  # longer contexts were not seen either
-            of_seen = numbers[seen]
             back_off = np.ones((num_positions, 1))
-            back_off[seen, 0] = level.back_off[of_seen]
-            below = np.multiply(below, back_off, out=found[:, 0 if only_last else length])
-            firsts = np.searchsorted(level.pair_keys, of_seen * self._size)
-            amounts = np.searchsorted(level.pair_keys, (of_seen + 1) * self._size) - firsts
-            # All pairs of all positions in one row: positions repeated, pairs counted up from the first of each.
-            rows = np.repeat(seen, amounts)
-            offsets = np.arange(len(rows)) - np.repeat(np.cumsum(amounts) - amounts, amounts)
-            pairs = np.repeat(firsts, amounts) + offsets
-            below[rows, level.pair_keys[pairs] % self._size - _NUM_UNPREDICTED] += level.gains[pairs]
+            back_off[seen, 0] = level.back_off[numbers[seen]]
+            below = np.multiply(below, back_off, out=found[:, length])
+            rows, symbols, gains = self._gains(level, numbers, seen)
+            below[rows, symbols] += gains
             depth[seen] = length
         return found, depth
+
+    def _last_order(self, walked: Sequence[tuple[NGramLevel, Ints]]) -> Floats:
+        """Distributions of the highest order alone: each context with what longer ones leave to it."""
+        num_positions = len(walked[0][1])
+        left = np.ones(num_positions)
+        parts = []
+        for level, numbers in reversed(walked):
+            seen = np.flatnonzero(numbers >= 0)
+            if not len(seen):
+                continue
+            rows, symbols, gains = self._gains(level, numbers, seen)
+            parts.append((rows, symbols, gains * left[rows]))
+            left[seen] *= level.back_off[numbers[seen]]
+        found: Floats = np.repeat((left / (self._size - _NUM_UNPREDICTED))[:, None], self._size - 1, axis=1)
+        for rows, symbols, gains in parts:
+            found[rows, symbols] += gains
+        return found
+
+    def _gains(self, level: NGramLevel, numbers: Ints, seen: Ints) -> tuple[Ints, Ints, Floats]:
+        """All pairs of the contexts at some positions: the position of each, its symbol as predicted, and its gain."""
+        of_seen = numbers[seen]
+        firsts = np.searchsorted(level.pair_keys, of_seen * self._size)
+        amounts = np.searchsorted(level.pair_keys, (of_seen + 1) * self._size) - firsts
+        # All pairs of all positions in one row: positions repeated, pairs counted up from the first of each.
+        rows = np.repeat(seen, amounts)
+        offsets = np.arange(len(rows)) - np.repeat(np.cumsum(amounts) - amounts, amounts)
+        pairs = np.repeat(firsts, amounts) + offsets
+        return rows, level.pair_keys[pairs] % self._size - _NUM_UNPREDICTED, level.gains[pairs]
 
     def _walk(self, text: "_Text") -> Iterable[tuple[NGramLevel, Ints]]:
         """Each level with the number of the context at every position, -1 where it was never seen."""
@@ -374,6 +391,20 @@ class _Text:
         before = np.where(self.reach[there] == length, END, self.symbols[there - length])
         keys[there] = numbers[there] * size + before
         return keys
+
+
+def ids_before(contexts: Sequence[Sequence[int]], num_ids: int) -> Ints:
+    """The last ids of some sentences, (N, num_ids), the very last first; -1 where there is none.
+
+    Args:
+        contexts: as for :meth:`NGram.by_order_after`.
+        num_ids: how many.
+    """
+    before = np.full((len(contexts), max(num_ids, 1)), -1, dtype=np.int64)
+    for row, context in zip(before, contexts, strict=True):
+        for place, id_ in enumerate(itertools.islice(reversed(context), num_ids)):
+            row[place] = END if id_ == BEGIN else id_  # what stands before it is in no known context
+    return before
 
 
 def _check_level(level: NGramLevel, length: int, size: int, *, name: str) -> None:

@@ -308,8 +308,12 @@ class Tuner:
 
     def _mixed_characters(self, tuned: Tuned) -> int:
         """Characters of each language's development text that mixers learn from, as far as memory allows."""
-        num_examples = len(self._languages) * len(self.config.mixer_sentences) * 3
-        numbers_a_character = (tuned.ngram.order + 3) * len(self.prior.mean.vocabulary)
+        # Without neighbours, with the nearest, and with the next: where there are n-grams of languages.
+        times, num_components = 1, tuned.ngram.order + (1 if self.prior.incontext is None else 2)
+        if self.prior.library is not None:
+            times, num_components = 3, num_components + 1
+        num_examples = len(self._languages) * len(self.config.mixer_sentences) * times
+        numbers_a_character = num_components * len(self.prior.mean.vocabulary)
         allowed = _MAX_MIXED_NUMBERS // (num_examples * numbers_a_character)
         return min(self.config.mixer_characters, allowed or 1)
 

@@ -25,6 +25,8 @@ def test_a_prior_is_built_packed_and_shown(tmp_path, protoglot):
     assert prior.tuned is not None
     assert prior.incontext is not None
     assert set(prior.library.ngrams) == set(prior.mean.fold.training)
+    for mixer in prior.tuned.neighbour_mixers.values():  # the one validation language may have had no neighbour
+        assert mixer.num_components == prior.tuned.ngram.order + 3
     assert {mixer.num_components for mixer in prior.tuned.mixers.values()} == {prior.tuned.ngram.order + 2}
     assert prior.mean.provenance["corpus"] == "text"
     assert "wol" not in (*prior.mean.fold.training, *prior.mean.fold.validation)

@@ -62,15 +62,39 @@ def test_a_language_that_is_like_no_other_loses_nothing():
     assert bits(together, STRANGE[20:], own.vocabulary) <= 1.01 * bits(alone, STRANGE[20:], own.vocabulary)
 
 
-def test_of_a_single_sentence_or_without_languages_there_are_no_neighbours():
-    for sentences, library in ((ALIKE[:1], LIBRARY), (ALIKE[:1] * 3, LIBRARY), (ALIKE[:9], Library({}))):
+def test_of_two_sentences_or_without_languages_there_are_no_neighbours():
+    for sentences, library in ((ALIKE[:2], LIBRARY), (ALIKE[:2] * 3, LIBRARY), (ALIKE[:9], Library({}))):
         assert make(sentences, library)[0] is None
+    assert make(ALIKE[:3])[0] is not None
 
 
-def test_a_language_whose_nearest_was_not_read_does_without_it():
-    model, _ = make(ALIKE[:9], LIBRARY.without(["one"]))
-    assert model is None or "one" not in model.packed
-    assert sorted(LIBRARY.without(["one"]).ngrams) == ["three", "two"]
+def test_a_language_whose_nearest_was_not_read_has_less_help():
+    far = LIBRARY.without(["one"])
+    assert sorted(far.ngrams) == ["three", "two"]
+    model, _ = make(ALIKE[:9], far)
+    assert model is None or sum(model.shares().values()) < sum(make(ALIKE[:9])[0].shares().values()) / 2
+
+
+def test_of_many_languages_four_are_kept_the_most_alike_first():
+    """Twelve languages, each with fewer of the new language's words than the one before; and two that have none."""
+    texts = {f"near {number:02}": babble("abcdef", 60, seed=1)[number::12] for number in range(12)}
+    texts |= {f"far {number}": babble("ghijkl", 60, seed=number) for number in range(2)}
+    model, _ = make(ALIKE[:12], Library.count(texts.items(), VOCABULARY))
+    assert len(model.packed) == 4
+    assert all(code.startswith("near") for code in model.packed)
+    assert list(model.shares().values()) == sorted(model.shares().values(), reverse=True)
+
+
+def test_a_neighbour_of_next_to_no_use_is_left_out():
+    model, _ = make(["xyz" * number for number in range(3, 30)])
+    assert model is None
+
+
+def test_weights_depend_on_how_much_the_own_n_gram_knows():
+    """The longer the context that the sentences have, the less is asked of a neighbour."""
+    model, _ = make(ALIKE[:12])
+    own = model.weights[:, 0]
+    assert own[-1] > own[0] + 0.1
 
 
 @settings(deadline=None, max_examples=15)
@@ -103,10 +127,34 @@ def test_sentences_that_are_scored_are_not_learned_from():
     assert repeated.shares()["one"] > model.shares()["one"] / 2
 
 
-def test_of_many_sentences_some_are_held_out_once():
-    model, _ = make(ALIKE[:5] + babble("abcdef", 900, seed=1)[300:])
+def test_of_many_sentences_some_are_held_out_once(monkeypatch):
+    counted = []
+    train = NGram.train.__func__
+    monkeypatch.setattr(
+        NGram,
+        "train",
+        classmethod(lambda cls, text, *rest, **kind: counted.append(len(text)) or train(cls, text, *rest, **kind)),
+    )
+    monkeypatch.setattr("protoglot.neighbours.model._MANY_CHARACTERS", 2000)
+    monkeypatch.setattr("protoglot.neighbours.model._MOST_HELD_OUT", 500)
+    sentences = babble("abcdef", 300, seed=1)
+    model, _ = make(sentences)
     assert model is not None
-    np.testing.assert_allclose(model.weights.sum(axis=1), 1, rtol=1e-9)
+    own, others = counted
+    assert own == 300
+    assert 0.5 * 300 < others < 300
+    counted.clear()
+    make(sentences[:30])
+    assert len(counted) == 11  # the own one, and one for each of ten folds
+
+
+def test_lines_that_hold_a_chapter_are_compared_by_their_begin(monkeypatch):
+    lengths = []
+    nats = NGram.nats
+    monkeypatch.setattr(NGram, "nats", lambda self, text: lengths.extend(map(len, text)) or nats(self, text))
+    make([" ".join(babble("abcdef", 100, seed=seed)) for seed in range(4)])
+    assert lengths
+    assert max(lengths) <= 1000
 
 
 def test_saving_and_loading_is_the_identity():
@@ -137,6 +185,12 @@ def test_damaged_neighbours_are_refused(change):
     change(facts, arrays)
     with pytest.raises(StorageError, match=r"^file: damaged neighbours; wanted"):
         NeighbourModel.from_parts(facts, arrays, own.vocabulary, order=own.order, name="file")
+
+
+def test_a_language_whose_code_cannot_be_printed_is_refused():
+    arrays = {f"\x1b[2J{key}": array for key, array in LIBRARY.parts().items()}
+    with pytest.raises(StorageError, match=r"^file: a language called '.x1b"):
+        Library.from_parts(arrays, vocabulary_size=len(VOCABULARY), name="file")
 
 
 def test_a_library_is_saved_and_loaded_whole():

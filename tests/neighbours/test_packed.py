@@ -71,6 +71,27 @@ def test_more_symbols_than_fit_into_a_byte_are_refused():
     assert PackedNGram.of(NGram.train([fewer], Vocabulary.of(letters), order=2)) is not None
 
 
+def test_ids_that_do_not_fit_are_refused():
+    letters = [chr(0x10000 + number) for number in range(66_000)]
+    many = Vocabulary.of("".join(letters))
+    assert PackedNGram.of(NGram.train([letters[-1]], many, order=2)) is None
+    assert PackedNGram.of(NGram.train([letters[0]], many, order=2)) is not None
+
+
+def test_endlessly_many_levels_are_refused():
+    """What a stranger could write: each context has one that is longer."""
+    ones = np.ones(500, dtype=np.uint8)
+    arrays = {
+        "alphabet": np.array([1, 3], dtype=np.uint16),
+        "longer": ones[1:],
+        "before": ones[1:],
+        "back_off": ones,
+    }
+    arrays |= {"followers": ones, "symbols": ones, "gains": ones}
+    with pytest.raises(StorageError, match="more contexts or symbols than announced"):
+        load(arrays)
+
+
 def parts():
     return PackedNGram.of(count()).parts()
 

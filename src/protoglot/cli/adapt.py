@@ -44,7 +44,7 @@ METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 @click.option(
     "--mixture/--no-mixture",
     default=True,
-    help="Mix the network with an n-gram of the same text, and what learns in context.",
+    help="Mix the network with an n-gram of the same text, what learns in context, and similar languages.",
 )
 @click.option(
     "--check/--no-check",

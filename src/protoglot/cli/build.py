@@ -86,7 +86,7 @@ def build(
 
     The languages of --leave-out are not read, not even for their characters. What is done is kept in OUT.parts: after
     Ctrl-C the same command goes on; with a longer --budget, once OUT is moved away, it goes on training. The prior is
-    packed into a quarter of its size.
+    packed: weights and precisions into a quarter of their size.
 
     \b
     Examples:
@@ -186,6 +186,7 @@ def _refuse_other_arguments(parts: Path, stages: Mapping[str, list[str]]) -> Non
             raise click.UsageError(
                 f"{parts}: {stage} by protoglot {' '.join(done)}; wanted the same arguments "
                 f"({' '.join(arguments)}), a longer --budget, or another --out"
+                + ("; --no-neighbours goes on as before there were any" if stage == "tuned" else "")
             )
 
 

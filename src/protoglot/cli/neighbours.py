@@ -19,7 +19,7 @@ def neighbours(prior_path: Path, corpus_name: str | None, out: Path) -> None:
     """Count the training languages, and add their n-grams to a prior.
 
     A new language may be like one that the prior has read, as Xhosa is like Zulu. The n-grams of all training languages
-    are kept with the prior, in about a quarter of a megabyte each; adapt compares them with the new sentences, and
+    are kept with the prior, in about 300 kilobytes each; adapt compares them with the new sentences, and
     what the most similar ones predict becomes a part of the model. Next: protoglot tune, which learns how far to
     trust it.
 
@@ -32,6 +32,7 @@ def neighbours(prior_path: Path, corpus_name: str | None, out: Path) -> None:
     from protoglot.corpus.opening import open_corpus
     from protoglot.folds import FoldText
     from protoglot.neighbours.library import Library
+    from protoglot.neighbours.packed import MAX_SYMBOLS
     from protoglot.prior.universal import UniversalPrior
 
     if out.exists():
@@ -45,4 +46,7 @@ def neighbours(prior_path: Path, corpus_name: str | None, out: Path) -> None:
         )
     replace(prior, library=library, tuned=None).save(out)
     size = sum(array.nbytes for array in library.parts().values())
+    left_out = sorted(set(fold.training) - set(library.ngrams))
+    if left_out:
+        click.echo(f"left out, for they have more than {MAX_SYMBOLS} different characters: {', '.join(left_out)}")
     click.echo(f"{out}: n-grams of {len(library.ngrams)} languages, {size / 1e6:.1f} MB; to be tuned next")

@@ -13,7 +13,7 @@ Outputs:
 
 The metadata hold the vocabulary (``characters``: code points as JSON, the first of which has the id 3, after the ids of
 BEGIN, END and OTHER) and the language. What typology says of the language has become part of the weights. The n-gram,
-what learns in context, the mixer and the calibration of a model are not part of the file.
+what learns in context, neighbours, the mixer and the calibration of a model are not part of the file.
 """
 
 import json

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from protoglot.errors import StorageError
 from protoglot.neighbours.packed import PackedNGram
 from protoglot.ngram import NGram, Smoothing
 from protoglot.vocabulary import Vocabulary
@@ -33,7 +34,7 @@ class Library:
     ) -> "Library":
         """Count the sentences of each language, one language at a time.
 
-        A language with more symbols than fit into a byte, such as Chinese, is left out.
+        A language with more symbols than a byte can tell apart, such as Chinese, is left out.
         """
         ngrams = {}
         for code, sentences in texts:
@@ -67,6 +68,8 @@ class Library:
         by_code: dict[str, dict[str, NDArray[Any]]] = {}
         for key, array in arrays.items():
             code, _, part = key.rpartition(".")
+            if not code.isprintable():
+                raise StorageError(f"{name}: a language called {code!a}; wanted a code that can be printed")
             by_code.setdefault(code, {})[part] = np.asarray(array)
         return cls(
             {

@@ -6,8 +6,8 @@ of which the n-gram of the sentences knows the last d symbols,
 .. math:: P(c \mid h) = w_{d,0} P_0(c \mid h) + \sum_j w_{d,j} P_j(c \mid h),
 
 where :math:`P_0` is that n-gram and the :math:`P_j` are n-grams of languages that the prior has read. Which languages,
-and the weights, make the sentences themselves likeliest: each is predicted by an n-gram of the others. A language that
-is like no other has no neighbours.
+and the weights, make the sentences themselves likeliest: each is predicted by an n-gram of the others (of a long text,
+some are). A language that is like no other has no neighbours.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,14 +20,22 @@ from numpy.typing import NDArray
 from protoglot.errors import StorageError
 from protoglot.neighbours.library import Library
 from protoglot.neighbours.packed import PackedNGram
-from protoglot.ngram import NGram
+from protoglot.ngram import NGram, ids_before
 from protoglot.vocabulary import Vocabulary
 
-_NUM_FOLDS = 10
-_MANY = 400
-"""Of more sentences than this, some are held out once; of fewer, all in turn."""
+_FEWEST = 3
+"""Different sentences, of which something can be told."""
 
-_MOST_HELD_OUT = 200
+_NUM_FOLDS = 10
+_MANY_CHARACTERS = 60_000
+"""Of a longer text, some sentences are held out once; of a shorter one, all in turn."""
+
+_MOST_HELD_OUT = 20_000
+"""Characters, or one sentence."""
+
+_LONGEST = 1000
+"""Characters of a sentence that are scored, from its begin: some lines hold a whole chapter."""
+
 _CHARACTERS_AT_FIRST = 3000
 """On so many all languages are compared; those that look like it then on all."""
 
@@ -65,11 +73,11 @@ class NeighbourModel:
 
         Args:
             library: languages to choose from.
-            sentences: of the new language; of a single one nothing can be told.
+            sentences: of the new language; of one or two nothing can be told.
             vocabulary: whose first ids are those of the library.
             own: the n-gram of the sentences.
         """
-        if len(set(sentences)) < 2 or not library.ngrams:
+        if len(set(sentences)) < _FEWEST or not library.ngrams:
             return None
         scored, costs, depths = _held_out(sentences, vocabulary, own)
         some = _first_sentences(scored, _CHARACTERS_AT_FIRST)
@@ -114,7 +122,8 @@ class NeighbourModel:
 
     def after(self, contexts: Sequence[Sequence[int]]) -> tuple[Floats, ...]:
         """What each neighbour predicts after some ids of each of N sentences."""
-        return tuple(ngram.after(contexts) for ngram in self.ngrams)
+        before = ids_before(contexts, max(ngram.order for ngram in self.ngrams) - 1)
+        return tuple(ngram.after(before) for ngram in self.ngrams)
 
     def mix(self, own: Floats, neighbours: Sequence[Floats], depth: Ints) -> Floats:
         """The prediction of all together.
@@ -155,7 +164,7 @@ class NeighbourModel:
         library = Library.from_parts(others, vocabulary_size=len(vocabulary), name=name)
         if (
             not isinstance(codes, list)
-            or not codes
+            or not 1 <= len(codes) <= _MOST
             or sorted(map(str, codes)) != sorted(library.ngrams)
             or weights is None
             or weights.dtype != np.float64
@@ -173,19 +182,24 @@ class NeighbourModel:
 def _held_out(sentences: Sequence[str], vocabulary: Vocabulary, own: NGram) -> tuple[list[str], Floats, Ints]:
     """Sentences, what n-grams of others pay for each of their symbols, and the lengths of the contexts these know."""
     distinct = list(dict.fromkeys(sentences))  # what is scored must not be learned from
-    if len(distinct) > _MANY:
-        folds = [distinct[:: -(-len(distinct) // _MOST_HELD_OUT)]]
+    num_characters = sum(len(sentence) + 1 for sentence in distinct)
+    if num_characters > _MANY_CHARACTERS:
+        spread = distinct[:: max(num_characters // _MOST_HELD_OUT, 2)]  # from all over the text
+        folds = [_first_sentences(spread, _MOST_HELD_OUT)]
     else:
         number = min(_NUM_FOLDS, len(distinct))
         folds = [distinct[first::number] for first in range(number)]
+    scored: list[str] = []
     costs, depths = [], []
     for fold in folds:
         held_out = set(fold)
         others = [sentence for sentence in sentences if sentence not in held_out]
         ngram = NGram.train(others, vocabulary, order=own.order, smoothing=own.smoothing)
-        costs.append(ngram.nats(fold))
-        depths.append(ngram.depths(fold))
-    return [sentence for fold in folds for sentence in fold], np.concatenate(costs), np.concatenate(depths)
+        begins = [sentence[:_LONGEST] for sentence in fold]
+        scored += begins
+        costs.append(ngram.nats(begins))
+        depths.append(ngram.depths(begins))
+    return scored, np.concatenate(costs), np.concatenate(depths)
 
 
 def _first_sentences(sentences: Sequence[str], num_characters: int) -> list[str]:

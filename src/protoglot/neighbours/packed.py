@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protoglot.errors import StorageError
-from protoglot.ngram import NGram, NGramLevel, Smoothing
+from protoglot.ngram import MAX_ORDER, NGram, NGramLevel, Smoothing
 from protoglot.vocabulary import END, Vocabulary
 
 MAX_SYMBOLS = 255
 """Different symbols that a language may have."""
+
+_LARGEST_ID = 2**16 - 1
 
 _SMALLEST = 1e-5
 """Shares below this are rounded up to it."""
@@ -57,7 +59,7 @@ class PackedNGram:
 
     @classmethod
     def of(cls, ngram: NGram) -> "PackedNGram | None":
-        """An n-gram, rounded; ``None`` if it has more symbols than fit into a byte."""
+        """An n-gram, rounded; ``None`` if it has more symbols than a byte can tell apart, or too large ids."""
         size = len(ngram.vocabulary)
         ids = np.unique(
             np.concatenate(
@@ -65,7 +67,7 @@ class PackedNGram:
                 + [level.context_keys % size for level in ngram.levels[1:]]
             )
         )
-        if len(ids) > MAX_SYMBOLS:
+        if len(ids) > MAX_SYMBOLS or ids.max(initial=0) > _LARGEST_ID:
             return None
         places = np.zeros(size, dtype=np.uint8)
         places[ids] = np.arange(len(ids))
@@ -107,7 +109,7 @@ class PackedNGram:
         values, weights = _decode(self.gains), np.minimum(_decode(self.back_off), _MOST_BACK_OFF)
         first_context = first_pair = 0
         keys = np.zeros(1, dtype=np.int64)
-        while True:
+        for _ in range(MAX_ORDER):
             num_contexts = len(keys)
             followers = self.followers[first_context : first_context + num_contexts].astype(np.int64)
             num_pairs = int(followers.sum())

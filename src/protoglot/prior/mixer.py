@@ -1,7 +1,7 @@
 r"""The universal mixer: how far to trust the network and the n-gram of each order, learned once for all languages.
 
-A text is predicted by C components: the adapted network, what learns in context if there is such a thing, and the
-n-gram of every order. Two ways to mix them:
+A text is predicted by C components: the adapted network, what learns in context and the n-gram with its neighbours if
+there are such things, and the n-gram of every order. Two ways to mix them:
 
 * log-linear: :math:`p(c) \propto \prod_k p_k(c)^{w_k}`, with weights from a small gating network that sees how
   sure each component is (its entropy and its largest probability), how long a context the n-gram knows, and how

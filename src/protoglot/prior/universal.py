@@ -135,7 +135,7 @@ class UniversalPrior:
 
         Args:
             path: directory to make.
-            packed: in a quarter of the space, with means and precisions rounded (see
+            packed: means and precisions rounded, in a quarter of their space (see
                 :mod:`protoglot.prior.packing`).
         """
         content, tensors = parts_of(self.mean)
