@@ -5,7 +5,7 @@ should the network be of little use for this one, the n-gram alone is the better
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 from protoglot.adapted import AdaptedModel
 from protoglot.scores import Score
 from protoglot.splits import shuffled
+from protoglot.vocabulary import Vocabulary
+
+MANY_NEW = 0.3
+"""Share of a text in characters that a prior has never seen, above which the prior may be of little use."""
 
 _MANY = 20
 _MOST_HELD_OUT = 300
@@ -44,6 +48,16 @@ class Check:
 
     checked: AdaptedModel | None = None
     """What was scored; with several folds, the last of them."""
+
+
+def share_of_new_characters(sentences: Iterable[str], known: Vocabulary) -> float:
+    """How much of a text is in characters that a vocabulary lacks.
+
+    >>> share_of_new_characters(["abc", "x"], Vocabulary.of("abc"))
+    0.25
+    """
+    text = "".join(sentences)
+    return sum(character not in known for character in text) / max(len(text), 1)
 
 
 def check_folds(sentences: Sequence[str], *, seed: int = 0) -> list[tuple[list[str], list[str]]]:

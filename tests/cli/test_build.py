@@ -1,7 +1,8 @@
 import json
 
+from protoglot import checking
 from protoglot.prior.universal import UniversalPrior
-from tiny import babble_corpus
+from tiny import babble, babble_corpus
 
 
 def make_corpus(path):
@@ -12,7 +13,7 @@ def make_corpus(path):
     return folder
 
 
-def test_a_prior_is_built_packed_and_shown(tmp_path, protoglot):
+def test_a_prior_is_built_packed_and_shown(tmp_path, protoglot, monkeypatch):
     corpus = make_corpus(tmp_path)
     out = tmp_path / "prior"
     arguments = ("build", "--corpus", corpus, "--leave-out", "wol", "--conditioning", "bare", "--preset", "tiny")
@@ -44,7 +45,16 @@ def test_a_prior_is_built_packed_and_shown(tmp_path, protoglot):
     assert status == 0, messages
     assert "of what the n-gram pays" in output
     assert "protoglot adapt mine.txt" in output
+    # Where most letters are new, sentences are held out to see how far the prior is of use; elsewhere they are not.
+    checked = []
+    check = checking.check
+    monkeypatch.setattr("protoglot.checking.check", lambda *given: checked.append(given) or check(*given))
+    (corpus / "rus.txt").write_text("\n".join(babble("жзийкл", 60, seed=0)), encoding="utf-8")
+    status, output, messages = protoglot(*(part if part != "wol" else "rus" for part in demo))
+    assert status == 0, messages
+    assert len(checked) == 1
     status, _, messages = protoglot(*(part if part != "wol" else "fra" for part in demo))
+    assert len(checked) == 1
     assert (status, "the prior has seen it" in messages) == (0, True)
     status, _, messages = protoglot("demo", "--corpus", corpus, "--languages", "xyz", "--prior", out)
     assert (status, "wanted some of its languages" in messages) == (2, True)

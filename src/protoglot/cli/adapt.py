@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from protoglot.prior.methods import AdaptationConfig
     from protoglot.prior.universal import UniversalPrior
 
-_MANY_UNKNOWN = 0.3  # share of a text
 _MUCH_LIKE = 0.05
 _MUCH_TRUST = 0.7
 METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
@@ -174,6 +173,7 @@ def describe_text(sentences: "Sequence[str]", prior: "UniversalPrior") -> str:
     """Sentences, characters, scripts, and letters that the prior has never seen."""
     from collections import Counter
 
+    from protoglot.checking import MANY_NEW
     from protoglot.scripts import script_shares
 
     counts: Counter[str] = Counter()
@@ -191,7 +191,7 @@ def describe_text(sentences: "Sequence[str]", prior: "UniversalPrior") -> str:
             f"{len(new)} characters new to the prior ({number / counts.total():.1%} of the text): {shown}{more}"
         )
     warning = ""
-    if number > _MANY_UNKNOWN * counts.total():
+    if number > MANY_NEW * counts.total():
         warning = "\nmuch of this text is in letters that the prior has never seen: it can help only a little"
     return f"{len(sentences):,} sentences, {counts.total():,} characters; script: {scripts}; {unknown}{warning}"
 

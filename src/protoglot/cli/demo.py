@@ -10,6 +10,8 @@ from protoglot.cli.computing import computing_options, prepare
 from protoglot.cli.output import make_table, print_table, progress_of_amount
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from protoglot.adapted import AdaptedModel
     from protoglot.prior.methods import AdaptationConfig
     from protoglot.prior.universal import UniversalPrior
@@ -38,7 +40,8 @@ def demo(
     Adapts the installed prior to sentences of each language, and scores other sentences of the same source: by the
     model, by its network alone, by a network that nothing held near the prior (fine-tuning), and by an n-gram of the
     same sentences. Then shows how surprising the words of one sentence are, and a sentence that the model made up.
-    (`protoglot adapt` also holds sentences out, to see how far the model is to be trusted; here is no time for it.)
+    (`protoglot adapt` also holds sentences out, to see how far the model is to be trusted; here there is time for that
+    only where most letters are new to the prior.)
 
     \b
     Examples:
@@ -94,7 +97,10 @@ def _learn(
     prior: "UniversalPrior", sentences: "object", language: str, number: int
 ) -> "tuple[AdaptedModel, AdaptedModel, tuple[str, ...], float]":
     """The model, a network that was fine-tuned, the text to score, and the seconds that the model took."""
+    from dataclasses import replace
+
     from protoglot.adaptation import learn_language
+    from protoglot.checking import MANY_NEW, check, check_folds, share_of_new_characters
     from protoglot.errors import TypologyError
     from protoglot.prior.features import features_for
     from protoglot.prior.methods import Method
@@ -110,20 +116,22 @@ def _learn(
         features = features_for(prior, language)
     except TypologyError:
         features = features_for(prior, None)
-    with progress_of_amount(1, f"learning {language}") as advance:
+    folds = check_folds(sample) if share_of_new_characters(sample, prior.mean.vocabulary) > MANY_NEW else []
+    with progress_of_amount(2 + len(folds), f"learning {language}") as advance:
 
-        def learn(config: "AdaptationConfig | None" = None) -> "AdaptedModel":
+        def learn(config: "AdaptationConfig | None" = None, chosen: "Sequence[str]" = sample) -> "AdaptedModel":
             return learn_language(
                 prior,
-                sample,
+                chosen,
                 language=language,
                 features=features.vector,
                 config=config,
-                on_progress=lambda share: advance(share / 2),
+                on_progress=advance,
             )
 
         start = time.monotonic()
-        model = learn()
+        trust = check(lambda some: learn(chosen=some), folds).trust if folds else 1.0
+        model = replace(learn(), trust=trust)
         seconds = time.monotonic() - start
         tuned = learn(prior.settings_for(Method.FITU))
     return model, tuned, split.test, seconds

@@ -63,7 +63,7 @@ class NeighbourModel:
     """The same, over the vocabulary of the model."""
 
     weights: Floats
-    """By length of the context that the model's own n-gram knows, (order, 1 + J): its own first, then theirs."""
+    """By length of the context that the model's own n-gram knows, (D, 1 + J): that of its own first, then theirs."""
 
     @classmethod
     def choose(
