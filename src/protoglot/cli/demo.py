@@ -104,6 +104,7 @@ def _learn(
     from protoglot.errors import TypologyError
     from protoglot.prior.features import features_for
     from protoglot.prior.methods import Method
+    from protoglot.prior.mixer import Mixing
     from protoglot.splits import few_shot_sample, split_sentences
 
     split = split_sentences(sentences)  # type: ignore[arg-type]
@@ -119,21 +120,26 @@ def _learn(
     folds = check_folds(sample) if share_of_new_characters(sample, prior.mean.vocabulary) > MANY_NEW else []
     with progress_of_amount(2 + len(folds), f"learning {language}") as advance:
 
-        def learn(config: "AdaptationConfig | None" = None, chosen: "Sequence[str]" = sample) -> "AdaptedModel":
+        def learn(
+            chosen: "Sequence[str]",
+            config: "AdaptationConfig | None" = None,
+            mixing: "Mixing | None" = Mixing.LOG_LINEAR,
+        ) -> "AdaptedModel":
             return learn_language(
                 prior,
                 chosen,
                 language=language,
                 features=features.vector,
                 config=config,
+                mixing=mixing,
                 on_progress=advance,
             )
 
         start = time.monotonic()
-        trust = check(lambda some: learn(chosen=some), folds).trust if folds else 1.0
-        model = replace(learn(), trust=trust)
+        trust = check(learn, folds).trust if folds else 1.0
+        model = replace(learn(sample), trust=trust)
         seconds = time.monotonic() - start
-        tuned = learn(prior.settings_for(Method.FITU))
+        tuned = learn(sample, prior.settings_for(Method.FITU), None)  # whose network alone is shown
     return model, tuned, split.test, seconds
 
 
