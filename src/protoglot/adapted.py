@@ -93,13 +93,13 @@ class AdaptedModel:
             position v - 1; and the positions of the ids that came, (N,).
         """
         if self.ngram is not None and self.mixer is not None:
-            for predictions, targets in self._side_by_side(self.ngram, sentences):
+            for predictions, targets in self.side_by_side(self.ngram, sentences):
                 yield self._mix(self.mixer, predictions), targets
             return
         for logits, targets in network_logits(self.network, self.vocabulary, self.features_tensor(), sentences):
             yield self._soften(logits), targets
 
-    def _side_by_side(self, ngram: NGram, sentences: Iterable[str]) -> Iterator[tuple[Predictions, Tensor]]:
+    def side_by_side(self, ngram: NGram, sentences: Iterable[str]) -> Iterator[tuple[Predictions, Tensor]]:
         """Predictions of all components along a text."""
         return predict_side_by_side(
             self.network,
@@ -203,7 +203,7 @@ class AdaptedModel:
     def _component_score(self, place: int, ngram: NGram, sentences: Sequence[str]) -> Score:
         """What the component at some place among all of them pays alone."""
         nats = 0.0
-        for predictions, targets in self._side_by_side(ngram, sentences):
+        for predictions, targets in self.side_by_side(ngram, sentences):
             found = predictions.log_probabilities[:, place]
             nats -= float(found.double().gather(1, targets.unsqueeze(1)).sum())
         naming = sum(float(self._naming_nats(sentence).sum()) for sentence in sentences)

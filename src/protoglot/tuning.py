@@ -19,9 +19,8 @@ import torch
 from torch import Tensor
 
 from protoglot.adaptation import adapt, find_neighbours, learn_language, read_in_context
-from protoglot.adapted import AdaptedModel
 from protoglot.errors import ConfigError, StorageError
-from protoglot.mixture import network_logits, predict_side_by_side
+from protoglot.mixture import network_logits
 from protoglot.ngram import NGram, NGramConfig, Smoothing
 from protoglot.prior.calibration import Calibration, fit_calibration
 from protoglot.prior.methods import MAX_TRIALS, AdaptationConfig, Method
@@ -292,14 +291,14 @@ class Tuner:
                 if ngram is None:
                     continue
                 model = replace(model, incontext=read_in_context(prior, sample, model.vocabulary))
-                alone.append(_predictions(model, ngram, text))
+                alone.append(join_predictions(list(model.side_by_side(ngram, text))))
                 nearest = find_neighbours(prior, sample, ngram)
                 found = [nearest]
                 if nearest is not None and prior.library is not None:
                     others = replace(prior, library=prior.library.without(nearest.packed))
                     found.append(find_neighbours(others, sample, ngram))
                 beside += [
-                    _predictions(replace(model, neighbours=neighbours), ngram, text)
+                    join_predictions(list(replace(model, neighbours=neighbours).side_by_side(ngram, text)))
                     for neighbours in found
                     if neighbours is not None
                 ]
@@ -374,23 +373,6 @@ def tuning_identity(prior: UniversalPrior, config: TuningConfig) -> str:
     spread = sum(float(values.double().sum()) for values in (prior.spread or {}).values())
     scored = {name: value for name, value in asdict(config).items() if name in ("scored_characters", "seed")}
     return json.dumps([weights, fisher, spread, scored])
-
-
-def _predictions(model: AdaptedModel, ngram: NGram, text: Sequence[str]) -> tuple[Predictions, Tensor]:
-    """What all components of a model predict along a text, and the positions in it of the ids that came."""
-    return join_predictions(
-        list(
-            predict_side_by_side(
-                model.network,
-                model.features_tensor(),
-                ngram,
-                text,
-                num_characters=model.num_characters,
-                incontext=model.incontext,
-                neighbours=model.neighbours,
-            )
-        )
-    )
 
 
 def join_predictions(pieces: Sequence[tuple[Predictions, Tensor]]) -> tuple[Predictions, Tensor]:
