@@ -186,7 +186,6 @@ def _refuse_other_arguments(parts: Path, stages: Mapping[str, list[str]]) -> Non
             raise click.UsageError(
                 f"{parts}: {stage} by protoglot {' '.join(done)}; wanted the same arguments "
                 f"({' '.join(arguments)}), a longer --budget, or another --out"
-                + ("; --no-neighbours goes on as before there were any" if stage == "tuned" else "")
             )
 
 
