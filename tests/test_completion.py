@@ -100,6 +100,44 @@ def test_one_more_character_is_one_step_and_taking_back_is_none(model, monkeypat
     assert len(steps) == 1
 
 
+def test_searches_on_the_way_change_no_word(model):
+    typed, fresh = Completer(model), Completer(model)
+    for text in ("a", "ab", "abb", "abb ", "abb a", "abb", "abb a"):
+        typed.text = text
+        typed.words()
+    fresh.text = "abb a"
+    for found, wanted in zip(typed.words(), fresh.words(), strict=True):
+        assert found.text == wanted.text
+        assert found.probability == pytest.approx(wanted.probability, rel=1e-4)
+
+
+def test_what_a_search_has_read_is_not_read_again(model, monkeypatch):
+    completer = Completer(model, BeamConfig(width=100))
+    completer.text = "ab"
+    before = completer.words()
+    read: list[int] = []
+    original = type(model).read_side_by_side
+
+    def counted(self, cursors, ids):
+        read.append(len(ids))
+        return original(self, cursors, ids)
+
+    monkeypatch.setattr(type(model), "read_side_by_side", counted)
+    assert completer.words() == before
+    completer.text = "aba"  # the search had room for every next character
+    assert not read
+
+
+def test_what_searches_have_read_does_not_pile_up(model, monkeypatch):
+    monkeypatch.setattr("protoglot.completion._MOST_EXPLORED", 20)
+    completer = Completer(model)
+    for text in ("a", "ab", "abb", "b", "ba"):
+        completer.text = text
+        assert all(explored.startswith(text) for explored in completer._explored) or len(completer._explored) <= 20
+        completer.words()
+    assert completer._explored
+
+
 def test_symbols_that_name_nothing_are_never_shown(model):
     with torch.no_grad():
         model.network.output_bias[OTHER] = 30

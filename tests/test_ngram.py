@@ -252,3 +252,11 @@ def test_what_is_rare_is_left_to_shorter_contexts(training, order, smoothing, le
         )
         assert len(level.pair_keys) == sum(count >= least for count in counts.values())
         assert set(np.round(level.gains, 9)) <= set(np.round(whole.levels[length].gains, 9))
+
+
+@pytest.mark.parametrize("smoothing", Smoothing)
+def test_without_a_sentence_all_symbols_are_equally_likely(smoothing):
+    model = NGram.train([], Vocabulary.of(["abc"]), order=3, smoothing=smoothing)
+    found, depth = model.distributions("ab")
+    np.testing.assert_allclose(found, 1 / found.shape[1], rtol=1e-12)
+    assert not depth.any()

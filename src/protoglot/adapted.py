@@ -245,8 +245,7 @@ class AdaptedModel:
         )
         network = predictions.log_probabilities[:, 0]
         found = self._soften(network) if mixer is None else self._mix(mixer, predictions)
-        rows = (slice(row, row + 1) for row in range(len(contexts)))
-        return found, [Cursor(after.rows(row), context) for row, context in zip(rows, contexts, strict=True)]
+        return found, [Cursor(*parts) for parts in zip(after.one_by_one(), contexts, strict=True)]
 
     def _context_after(self, cursor: Cursor, id_: int) -> tuple[int, ...]:
         if id_ in (BEGIN, END):
@@ -255,7 +254,7 @@ class AdaptedModel:
         if self.incontext is not None:
             longest = max(longest, self.incontext.window)
         if self.neighbours is not None:
-            longest = max(longest, *(ngram.order for ngram in self.neighbours.ngrams))
+            longest = max(longest, self.neighbours.joint.order)
         return (*cursor.context, id_)[-longest:]
 
     def reader(self, num_texts: int) -> "SideBySide":

@@ -15,6 +15,9 @@ from protoglot.model.settling import settle_on_language
 from protoglot.text import LINE_BREAK
 from protoglot.vocabulary import BEGIN, END, NUM_SYMBOLS, OTHER
 
+_MOST_EXPLORED = 4000
+"""Places that are remembered for the next keystroke, at ten kilobytes or so; beyond, those that it cannot reach go."""
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -60,7 +63,8 @@ class Completer:
     """Completes a text that is being typed.
 
     What the model has read stays with every character of the text, so that one more character costs one step, and
-    taking some back costs none.
+    taking some back costs none. What a search for words has read is remembered too: whoever types on along one of them
+    costs nothing, and the next search begins where that one was.
 
     Args:
         model: any.
@@ -76,6 +80,7 @@ class Completer:
         self._endings = [id_ - NUM_UNPREDICTED for id_ in (END, *blanks)]  # of a word, as positions in predictions
         self._places = self._read([self._model.start()], [BEGIN])  # after the begin, and after each character
         self._text = ""
+        self._explored: dict[str, _Place] = {}  # by the whole text before them: what searches for words have read
 
     @property
     def text(self) -> str:
@@ -90,9 +95,17 @@ class Completer:
         del self._places[shared + 1 :]
         self._text = text[:shared]
         for character in text[shared:]:
-            id_ = END if character == LINE_BREAK else self._model.vocabulary.encode(character).ids[0]
-            self._places.append(self._read([self._places[-1].cursor], [id_])[0])
-            self._text += character
+            longer = self._text + character
+            known = self._explored.get(longer)
+            if known is None:
+                id_ = END if character == LINE_BREAK else self._model.vocabulary.encode(character).ids[0]
+                known = self._read([self._places[-1].cursor], [id_])[0]
+            self._places.append(known)
+            self._text = longer
+        if len(self._explored) > _MOST_EXPLORED:
+            self._explored = {
+                before: place for before, place in self._explored.items() if before.startswith(self._text)
+            }
 
     @property
     def begun_word(self) -> str:
@@ -145,10 +158,16 @@ class Completer:
         if not chosen:
             return []
         ids = [position + NUM_UNPREDICTED for _, _, position in chosen]
-        places = self._read([beams[row].place.cursor for _, row, _ in chosen], ids)
+        texts = [beams[row].text + self._show(id_) for (_, row, _), id_ in zip(chosen, ids, strict=True)]
+        unknown = [number for number, text in enumerate(texts) if self._text + text not in self._explored]
+        if unknown:
+            cursors = [beams[chosen[number][1]].place.cursor for number in unknown]
+            places = self._read(cursors, [ids[number] for number in unknown])
+            for number, place in zip(unknown, places, strict=True):
+                self._explored[self._text + texts[number]] = place
         return [
-            _Beam(beams[row].text + self._show(id_), -value, place)
-            for (value, row, _), id_, place in zip(chosen, ids, places, strict=True)
+            _Beam(text, -value, self._explored[self._text + text])
+            for (value, _, _), text in zip(chosen, texts, strict=True)
         ]
 
     def _read(self, cursors: Sequence[Cursor], ids: Sequence[int]) -> list[_Place]:

@@ -219,18 +219,29 @@ class NGram:
                 [(level, numbers[first : first + positions_at_once]) for level, numbers in walked]
             )
 
-    def along(self, sentences: Sequence[str], *, positions_at_once: int = 1024) -> Iterator[Floats]:
-        """Next-symbol distributions along a text, (N, V - 1) for the next N positions; as the last of all orders."""
+    def along(self, sentences: Sequence[str], *, positions_at_once: int = 1024, root: int = 0) -> Iterator[Floats]:
+        """Next-symbol distributions along a text, (N, V - 1) for the next N positions; as the last of all orders.
+
+        Args:
+            sentences: the text; each sentence is predicted on its own.
+            positions_at_once: bounds memory.
+            root: number of the empty context, of an n-gram that has several (:mod:`protoglot.neighbours.joint`).
+        """
         text = _Text.of(sentences, self.vocabulary)
-        walked = list(self._walk(text))
+        walked = list(self._walk(text, root))
         for first in range(0, len(text.symbols), positions_at_once):
             yield self._last_order(
                 [(level, numbers[first : first + positions_at_once]) for level, numbers in walked]
             )
 
-    def after(self, before: Ints) -> Floats:
-        """The same after some ids of each of N sentences, as :func:`ids_before` gives them: (N, V - 1)."""
-        return self._last_order(self._walk_after(before))
+    def after(self, before: Ints, roots: Ints | None = None) -> Floats:
+        """The same after some ids of each of N sentences, as :func:`ids_before` gives them: (N, V - 1).
+
+        Args:
+            before: those ids.
+            roots: number of the empty context for each sentence, (N,), of an n-gram that has several.
+        """
+        return self._last_order(self._walk_after(before, roots))
 
     def by_order_after(self, contexts: Sequence[Sequence[int]]) -> tuple[Floats, Ints]:
         """Distributions of every order after some ids of each of N sentences.
@@ -244,9 +255,9 @@ class NGram:
         """
         return self._by_order(self._walk_after(ids_before(contexts, self.order - 1)))
 
-    def _walk_after(self, before: Ints) -> list[tuple[NGramLevel, Ints]]:
+    def _walk_after(self, before: Ints, roots: Ints | None = None) -> list[tuple[NGramLevel, Ints]]:
         """Each level with the number of its context in each of N sentences, -1 where it was never seen."""
-        numbers = np.zeros(len(before), dtype=np.int64)
+        numbers = np.zeros(len(before), dtype=np.int64) if roots is None else roots
         walked: list[tuple[NGramLevel, Ints]] = []
         for length, level in enumerate(self.levels):
             if length:
@@ -300,9 +311,9 @@ class NGram:
         pairs = np.repeat(firsts, amounts) + offsets
         return rows, level.pair_keys[pairs] % self._size - _NUM_UNPREDICTED, level.gains[pairs]
 
-    def _walk(self, text: "_Text") -> Iterable[tuple[NGramLevel, Ints]]:
+    def _walk(self, text: "_Text", root: int = 0) -> Iterable[tuple[NGramLevel, Ints]]:
         """Each level with the number of the context at every position, -1 where it was never seen."""
-        numbers = np.zeros(len(text.symbols), dtype=np.int64)
+        numbers = np.full(len(text.symbols), root, dtype=np.int64)
         for length, level in enumerate(self.levels):
             if length:
                 numbers = _find(level.context_keys, text.context_keys(numbers, length, self._size))
@@ -477,7 +488,7 @@ def _witten_bell(contexts: Ints, counts: Floats, num_contexts: int) -> tuple[Flo
     total = np.bincount(contexts, weights=counts, minlength=num_contexts)
     different = np.bincount(contexts, minlength=num_contexts).astype(np.float64)
     whole = total + different
-    return counts / whole[contexts], different / whole
+    return counts / whole[contexts], _left_over(different, whole)
 
 
 def _kneser_ney(contexts: Ints, counts: Floats, num_contexts: int) -> tuple[Floats, Floats]:
@@ -489,7 +500,13 @@ def _kneser_ney(contexts: Ints, counts: Floats, num_contexts: int) -> tuple[Floa
     taken = np.minimum(discounts[np.minimum(counts, 3).astype(np.int64)], counts)
     total = np.bincount(contexts, weights=counts, minlength=num_contexts)
     freed = np.bincount(contexts, weights=taken, minlength=num_contexts)
-    return (counts - taken) / total[contexts], freed / total
+    return (counts - taken) / total[contexts], _left_over(freed, total)
+
+
+def _left_over(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
+    """Shares of shorter contexts; all of it where nothing was counted, as of a text without a symbol."""
+    shares: Floats = np.divide(part, whole, out=np.ones(len(whole)), where=whole > 0)
+    return shares
 
 
 def _discounts(counts: Floats) -> Floats:

@@ -78,8 +78,8 @@ def recall(queries: Tensor, ids: Tensor, memory: Memory, *, num_outcomes: int) -
         Probabilities, (N, V - 1), even where the id is not remembered; and how sure and how rich the memory is there,
         (N, 2): the logarithms of the sum of squared shares, and of the number of positions.
     """
-    if 0 < len(ids) <= _FEW and len(memory.ids) and not torch.is_grad_enabled():
-        return _recall_at_once(queries, ids, memory, num_outcomes)
+    if len(ids) <= _FEW and not torch.is_grad_enabled():
+        return _recall_each(queries, ids, memory, num_outcomes)
     order = torch.argsort(ids, stable=True)
     wanted, amounts = torch.unique_consecutive(ids[order], return_counts=True)
     firsts = torch.searchsorted(memory.ids, wanted).tolist()
@@ -105,22 +105,22 @@ def recall(queries: Tensor, ids: Tensor, memory: Memory, *, num_outcomes: int) -
     return torch.cat(found)[back], torch.cat(sureness)[back]
 
 
-def _recall_at_once(queries: Tensor, ids: Tensor, memory: Memory, num_outcomes: int) -> tuple[Tensor, Tensor]:
-    """The same for a few positions, as when somebody types: what is done in vain takes less time than calls would."""
-    ids = ids.contiguous()
-    firsts = torch.searchsorted(memory.ids, ids)
-    amounts = (torch.searchsorted(memory.ids, ids, right=True) - firsts).unsqueeze(1)  # (N, 1)
-    nothing = amounts == 0
-    steps = torch.arange(max(int(amounts.max()), 1))
-    places = (firsts.unsqueeze(1) + steps).clamp_(
-        max=len(memory.ids) - 1
-    )  # (N, m), m the most there are after an id
-    scores = ((queries / math.sqrt(queries.shape[1])) @ memory.keys.T).gather(1, places)
-    shares = F.softmax(scores.masked_fill_((steps >= amounts) & ~nothing, -torch.inf), dim=1)
-    found = queries.new_zeros(len(ids), num_outcomes).scatter_add_(1, memory.outcomes[places], shares)
-    concentration = shares.square().sum(dim=1, keepdim=True).clamp_min_(1e-9).log_()
-    sureness = torch.cat([concentration, amounts.to(queries).log()], dim=1)
-    return found.masked_fill_(nothing, 1 / num_outcomes), sureness.masked_fill_(nothing, 0.0)
+def _recall_each(queries: Tensor, ids: Tensor, memory: Memory, num_outcomes: int) -> tuple[Tensor, Tensor]:
+    """The same for a few positions, as when somebody types: one after the other, with as few calls as can be."""
+    firsts = torch.searchsorted(memory.ids, ids.contiguous()).tolist()
+    lasts = torch.searchsorted(memory.ids, ids.contiguous(), right=True).tolist()
+    scaled = queries / math.sqrt(queries.shape[1])
+    found = queries.new_zeros(len(ids), num_outcomes)
+    sureness = queries.new_ones(len(ids), 2)  # of which the logarithms are wanted
+    for query, row, sure, first, last in zip(scaled, found, sureness, firsts, lasts, strict=True):
+        if first == last:
+            row.fill_(1 / num_outcomes)
+            continue
+        shares = torch.softmax(memory.keys[first:last].mv(query), dim=0)  # (m,)
+        row.scatter_add_(0, memory.outcomes[first:last], shares)
+        sure[0] = shares.dot(shares)
+        sure[1] = last - first
+    return found, sureness.clamp_min_(1e-9).log_()
 
 
 def _add_up(shares: Tensor, outcomes: Tensor, num_outcomes: int) -> Tensor:

@@ -10,7 +10,7 @@ language. It is computed once per batch, and a conditioned model is as fast as a
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -53,6 +53,10 @@ class State(NamedTuple):
     def rows(self, rows: slice) -> "State":
         """The state of some of the texts."""
         return State(*(part[:, rows].contiguous() for part in self))
+
+    def one_by_one(self) -> "Iterator[State]":
+        """The state of each text; they share memory."""
+        return map(State, *(torch.split(part, 1, dim=1) for part in self))
 
     @classmethod
     def side_by_side(cls, states: "Sequence[State]") -> "State":

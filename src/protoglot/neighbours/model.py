@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protoglot.errors import StorageError
+from protoglot.neighbours.joint import join_ngrams
 from protoglot.neighbours.library import Library
 from protoglot.neighbours.packed import PackedNGram
 from protoglot.ngram import NGram, ids_before
@@ -59,8 +60,8 @@ class NeighbourModel:
     packed: Mapping[str, PackedNGram]
     """The languages, by code."""
 
-    ngrams: tuple[NGram, ...]
-    """The same, over the vocabulary of the model."""
+    joint: NGram
+    """The same in one, over the vocabulary of the model: see :mod:`protoglot.neighbours.joint`."""
 
     weights: Floats
     """By length of the context that the model's own n-gram knows, (D, 1 + J): that of its own first, then theirs."""
@@ -106,7 +107,7 @@ class NeighbourModel:
             weights[depth] = _expectation_maximisation(there, overall, _CHARACTERS_OF_ALL_DEPTHS)
         return cls(
             packed={code: library.ngrams[code] for code in chosen},
-            ngrams=tuple(ngrams[code] for code in chosen),
+            joint=join_ngrams([ngrams[code] for code in chosen]),
             weights=weights,
         )
 
@@ -117,13 +118,17 @@ class NeighbourModel:
 
     def along(self, sentences: Sequence[str], *, positions_at_once: int) -> Iterator[tuple[Floats, ...]]:
         """What each neighbour predicts along a text: (N, V - 1) each, for the next N positions."""
-        walks = [ngram.along(sentences, positions_at_once=positions_at_once) for ngram in self.ngrams]
+        walks = [
+            self.joint.along(sentences, positions_at_once=positions_at_once, root=root)
+            for root in range(len(self.packed))
+        ]
         yield from zip(*walks, strict=True)
 
     def after(self, contexts: Sequence[Sequence[int]]) -> tuple[Floats, ...]:
         """What each neighbour predicts after some ids of each of N sentences."""
-        before = ids_before(contexts, max(ngram.order for ngram in self.ngrams) - 1)
-        return tuple(ngram.after(before) for ngram in self.ngrams)
+        before, number = ids_before(contexts, self.joint.order - 1), len(self.packed)
+        roots = np.repeat(np.arange(number), len(before))
+        return tuple(np.split(self.joint.after(np.tile(before, (number, 1)), roots), number))
 
     def mix(self, own: Floats, neighbours: Sequence[Floats], depth: Ints) -> Floats:
         """The prediction of all together.
@@ -174,9 +179,8 @@ class NeighbourModel:
         ):
             raise StorageError(f"{name}: damaged neighbours; wanted languages and weights that add up to one")
         packed = {str(code): library.ngrams[str(code)] for code in codes}
-        return cls(
-            packed=packed, ngrams=tuple(each.unpack(vocabulary) for each in packed.values()), weights=weights
-        )
+        joint = join_ngrams([each.unpack(vocabulary) for each in packed.values()])
+        return cls(packed=packed, joint=joint, weights=weights)
 
 
 def _held_out(sentences: Sequence[str], vocabulary: Vocabulary, own: NGram) -> tuple[list[str], Floats, Ints]:
