@@ -40,6 +40,7 @@ NAMES = {
     "n-gram": "n-gram, chosen on validation languages",
     "4-gram": "4-gram, Witten-Bell",
     "mixture": "mixture, gated log-linear",
+    "neighbour-mixture": "the same, with neighbours",
     "linear-mixture": "mixture, linear (control)",
     "calibrated": "UNIV, calibrated",
 }
@@ -130,7 +131,7 @@ def score_language(
     """Rows of one language and sample that are not done yet."""
     from dataclasses import replace
 
-    from protoglot.adaptation import learn_language
+    from protoglot.adaptation import find_neighbours, learn_language
     from protoglot.ngram import NGram
     from protoglot.prior.methods import Method
     from protoglot.prior.mixer import Mixing
@@ -184,7 +185,9 @@ def score_language(
     best = str(prior.tuned.best)
     mixings = {"mixture": Mixing.LOG_LINEAR, "linear-mixture": Mixing.LINEAR}
     for method in methods:
-        wanted = [method, "mixture", "linear-mixture"] if method == best else [method]
+        wanted = [method, *mixings] if method == best else [method]
+        if method == best and prior.library is not None:
+            wanted.append("neighbour-mixture")
         rivals = [name for name in ("n-gram", "4-gram") if method == best and missing(name, "few-shot", None)]
         if not rivals and not any(missing(name, "few-shot") for name in wanted):
             continue
@@ -192,6 +195,12 @@ def score_language(
         model = learn(sentences, method)
         seconds = time.monotonic() - start
         mixed = {name: replace(model, mixer=prior.tuned.mixers[form]) for name, form in mixings.items()}
+        if "neighbour-mixture" in wanted:
+            neighbours = find_neighbours(prior, sentences, model.ngram)
+            mixer = prior.tuned.neighbour_mixers[Mixing.LOG_LINEAR]
+            mixed["neighbour-mixture"] = (
+                mixed["mixture"] if neighbours is None else replace(model, neighbours=neighbours, mixer=mixer)
+            )
         for name in wanted:
             if missing(name, "few-shot"):
                 network = None if name == method else method
@@ -462,6 +471,7 @@ _COLUMNS = (
     ("few UNIV-BARE", ("few-shot", "bare", "univ")),
     ("few UNIV-OEST", ("few-shot", "oest", "univ")),
     ("mixture-BARE", ("few-shot", "bare", "mixture")),
+    ("with neighbours-BARE", ("few-shot", "bare", "neighbour-mixture")),
     ("mixture-OEST", ("few-shot", "oest", "mixture")),
 )
 

@@ -198,3 +198,8 @@ def test_a_library_is_saved_and_loaded_whole():
     for code, ngram in LIBRARY.ngrams.items():
         for part, array in ngram.parts().items():
             assert np.array_equal(array, loaded.ngrams[code].parts()[part])
+
+
+def test_a_language_without_text_is_in_no_library():
+    library = Library.count([("one", ["ab ba"]), ("none", [])], VOCABULARY)
+    assert list(library.ngrams) == ["one"]

@@ -34,7 +34,7 @@ class Library:
     ) -> "Library":
         """Count the sentences of each language, one language at a time.
 
-        A language with more symbols than a byte can tell apart, such as Chinese, is left out.
+        One with more symbols than a byte can tell apart, such as Chinese, is left out, and so is one without text.
         """
         ngrams = {}
         for code, sentences in texts:
@@ -42,7 +42,7 @@ class Library:
                 sentences, vocabulary, order=ORDER, smoothing=Smoothing.KNESER_NEY, least_counts=LEAST_COUNTS
             )
             packed = PackedNGram.of(counted)
-            if packed is not None:
+            if packed is not None and len(packed.symbols):
                 ngrams[code] = packed
             if on_language is not None:
                 on_language(code)
