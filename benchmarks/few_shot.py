@@ -3,8 +3,8 @@
 ``run --corpus PATH --prior DIR [--prior DIR ...]`` adds rows to ``benchmarks/results/few-shot/``; rows that are there
 are not made again, so it can be stopped at any time. Two processes may share the work (``--share 1/2``, ``--share
 2/2``, each with ``--threads 1``). ``epochs`` compares methods on validation languages, for several numbers of
-sentences and epochs, without dropout. ``table`` makes the tables in the documentation from the rows: one of all
-methods with priors of the preset ``plain``, and one of the two presets for two cores side by side.
+sentences and epochs, without dropout. ``table`` makes the tables in the documentation from the rows: those of the
+preset ``compact`` if there are any, else those of ``plain``.
 
 Every model is scored on the same characters: the first sentences of each language's test part.
 """
@@ -28,7 +28,6 @@ DOCS = Path(__file__).parent.parent / "docs"
 TABLE = DOCS / "few-shot-table.md"
 EPOCHS = KEPT / "epochs.jsonl"
 EPOCHS_TABLE = DOCS / "few-shot-epochs.md"
-PRESETS_TABLE = DOCS / "few-shot-presets.md"
 PAPER = Path(__file__).parent.parent / "src" / "protoglot" / "data" / "paper_scores.csv"
 METHODS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 NAMES = {
@@ -75,10 +74,8 @@ def main() -> None:
     elif arguments.action == "epochs":
         compare_epochs(arguments)
     else:
-        rows = read_rows()
-        write_atomically(TABLE, make_tables(rows))
-        write_atomically(PRESETS_TABLE, make_presets_table(rows))
-        print(f"written {TABLE}, {PRESETS_TABLE}")
+        write_atomically(TABLE, make_tables(read_rows()))
+        print(f"written {TABLE}")
         if read_epochs():
             write_atomically(EPOCHS_TABLE, make_epochs_table(read_epochs()))
             print(f"written {EPOCHS_TABLE}")
@@ -373,36 +370,12 @@ def average(by_language: dict[str, dict[int | None, float]]) -> tuple[float, flo
 
 
 def make_tables(rows: list[Row]) -> str:
-    """The averages, and the scores of each language, with priors of the preset ``plain``."""
-    found = bits_of([row for row in rows if preset_of_row(row) == "plain"])
+    """The averages, and the scores of each language, with priors of one preset: ``compact`` if it has rows."""
+    preset = "compact" if any(preset_of_row(row) == "compact" for row in rows) else "plain"
+    found = bits_of([row for row in rows if preset_of_row(row) == preset])
     with PAPER.open(encoding="utf-8", newline="") as stream:
         paper = {row["code"]: row for row in csv.DictReader(stream)}
     return "\n".join([*_averages(found, paper), "", *_languages(found, paper), ""])
-
-
-def make_presets_table(rows: list[Row]) -> str:
-    """Few-shot scores with priors of each preset, where both have the language, the method and the sample."""
-    found = {
-        preset: bits_of([row for row in rows if preset_of_row(row) == preset and row["sample"] in (None, 0)])
-        for preset in ("compact", "plain")
-    }
-    lines = [
-        "| method | conditioning | compact | plain | compact pays less |",
-        "|---|---|---:|---:|---:|",
-    ]
-    for method in NAMES:
-        for conditioning in (None, "bare", "oest"):
-            setting = ("few-shot", conditioning, method)
-            if not all(setting in bits for bits in found.values()):
-                continue
-            ours, theirs = (found[preset][setting] for preset in ("compact", "plain"))
-            pairs = [(ours[code][0], theirs[code][0]) for code in sorted(set(ours) & set(theirs))]
-            means = [statistics.fmean(values) for values in zip(*pairs, strict=True)]
-            lower = f"{sum(first < second for first, second in pairs)} / {len(pairs)}" if conditioning else "–"
-            lines.append(
-                f"| {NAMES[method]} | {(conditioning or '–').upper()} | {means[0]:.3f} | {means[1]:.3f} | {lower} |"
-            )
-    return "\n".join([*lines, ""])
 
 
 _PAPER_COLUMNS = {

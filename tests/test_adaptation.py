@@ -7,7 +7,6 @@ import torch
 from protoglot.adaptation import adapt, make_gaussian
 from protoglot.errors import ConfigError, TrainingError
 from protoglot.evaluation import evaluate, make_scored_text
-from protoglot.model.contexts import SCALE
 from protoglot.prior.extending import extended_model
 from protoglot.prior.fitting import Gaussian, pull_towards_mean
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
@@ -149,16 +148,15 @@ def test_the_pull_has_the_fixed_point_of_the_gradient():
         torch.testing.assert_close(weight.detach(), torch.full_like(weight, 0.25), rtol=0, atol=0.01)
 
 
-def test_rows_of_contexts_move_no_faster_than_other_weights_where_they_are_read():
-    """Adam's first step is as long as the rate, for any gradient; rows are multiplied when they are read."""
+def test_all_weights_are_moved_at_the_rate_that_is_asked_for():
+    """Adam's first step is as long as the rate, for any gradient."""
     prior = make_prior()
     config = replace(FEW, method=Method.FITU, num_epochs=1, batch_size=1000, length=1e6, learning_rate=1e-3)
     before = weights_of(prior.mean.model)
     after = weights_of(adapt(prior, SENTENCES, None, config)[0])
     for name, weight in after.items():
         longest = float((weight[: len(before[name])] - before[name]).abs().max())
-        rate = 1e-3 / SCALE if name.startswith("contexts.") else 1e-3
-        assert longest == pytest.approx(rate, rel=0.01), name
+        assert longest == pytest.approx(1e-3, rel=0.01), name
 
 
 def test_the_gaussians_of_the_methods():

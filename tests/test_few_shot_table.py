@@ -23,9 +23,7 @@ def test_the_tables_are_made_from_the_kept_rows(few_shot):
     rows = few_shot.read_rows()
     assert rows, "no rows are kept"
     assert few_shot.TABLE.read_text(encoding="utf-8") == few_shot.make_tables(rows)
-    assert few_shot.PRESETS_TABLE.read_text(encoding="utf-8") == few_shot.make_presets_table(rows)
-    for table in (few_shot.TABLE, few_shot.PRESETS_TABLE):
-        assert table.name in (ROOT / "docs" / "adaptation.md").read_text(encoding="utf-8")
+    assert few_shot.TABLE.name in (ROOT / "docs" / "adaptation.md").read_text(encoding="utf-8")
 
 
 def test_the_table_of_epochs_is_made_from_the_kept_rows(few_shot):
@@ -68,14 +66,15 @@ def test_averages_are_means_of_means_with_the_error_over_samples(few_shot):
     assert samples == 3
 
 
-def test_presets_are_compared_and_not_confused(few_shot):
-    rows = [row("fitu", 0, 2.0), row("fitu", 0, 2.2, language="ces"), row("fitu", 0, 9.0, language="lat")]
-    rows += [
-        row("fitu", 0, 2.4) | {"preset": "compact"},
-        row("fitu", 0, 2.1, language="ces") | {"preset": "compact"},
-    ]
-    assert "| FITU | BARE | 2.250 | 2.100 | 1 / 2 |" in few_shot.make_presets_table(rows)
-    assert few_shot.make_tables(rows) == few_shot.make_tables(rows[:3])
+def test_a_table_is_of_one_preset_and_of_compact_where_it_has_rows(few_shot):
+    plain = [row("fitu", 0, 2.0), row("fitu", 0, 2.2, language="ces") | {"preset": "plain"}]
+    compact = [row("fitu", 0, 2.4) | {"preset": "compact"}]
+    other = [row("fitu", 0, 9.0) | {"preset": "other"}]
+    assert "| FITU | BARE | 2.100 |" in few_shot.make_tables(plain)
+    assert "| FITU | BARE | 2.400 |" in few_shot.make_tables(compact)
+    assert few_shot.make_tables(plain + other) == few_shot.make_tables(plain)
+    assert few_shot.make_tables(plain + compact + other) == few_shot.make_tables(compact)
+    assert few_shot.make_tables(plain) != few_shot.make_tables(compact)
 
 
 def test_what_was_not_measured_is_not_a_number(few_shot):

@@ -246,6 +246,25 @@ def test_sizes_that_the_weights_do_not_have_are_refused(saved, sizes):
         load_trained(saved)
 
 
+def test_a_model_with_an_empty_list_of_contexts_is_read(saved):
+    """Networks could have tables of contexts once; the headers of those without them have an empty list."""
+    before = load_trained(saved)
+    header = json.loads((saved / HEADER).read_bytes())
+    change_content(saved, model={**header["content"]["model"], "contexts": []})
+    after = load_trained(saved)
+    assert after.model.config == before.model.config
+    for name, weight in before.model.named_parameters():
+        assert torch.equal(after.model.get_parameter(name), weight)
+
+
+def test_a_model_with_tables_of_contexts_is_refused(saved):
+    header = json.loads((saved / HEADER).read_bytes())
+    tables = [{"length": 2, "rows": 16, "size": 3}]
+    change_content(saved, model={**header["content"]["model"], "contexts": tables})
+    with pytest.raises(StorageError, match=rf"^{saved / HEADER}: contexts .* can no longer be read$"):
+        load_trained(saved)
+
+
 def test_a_prior_is_not_a_model(tmp_path):
     save_artefact(tmp_path / "prior", kind="prior", content={}, tensors={})
     with pytest.raises(StorageError, match="a prior; wanted a model"):

@@ -13,7 +13,6 @@ from protoglot.incontext.config import TINY as TINY_IN_CONTEXT
 from protoglot.incontext.model import InContextModel
 from protoglot.incontext.network import InContextNetwork
 from protoglot.model.config import TINY, Conditioning, ModelConfig
-from protoglot.model.contexts import SCALE
 from protoglot.model.network import LanguageModel
 from protoglot.neighbours.library import Library
 from protoglot.neighbours.model import NeighbourModel
@@ -57,9 +56,8 @@ def tiny_model(
 @torch.no_grad()
 def scatter(model: torch.nn.Module, generator: torch.Generator) -> None:
     """Add noise to every weight."""
-    for name, weight in model.named_parameters():
-        size = 0.3 / SCALE if name.startswith("contexts.") else 0.3  # the same, where rows of tables are read
-        weight += size * torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
+    for weight in model.parameters():
+        weight += 0.3 * torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
 
 
 def random_ids(length: int, num_sequences: int, vocabulary_size: int = 9, *, seed: int = 0) -> torch.Tensor:

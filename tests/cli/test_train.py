@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -171,6 +172,22 @@ def test_settings_that_differ_on_resume_are_named(corpus, tmp_path, capsys):
     assert run(arguments(corpus, out, budget="1k-characters")) == 0
     assert run(arguments(corpus, out, "--resume", "--learning-rate", "0.5", "--seed", "4")) == 2
     assert "seed, training.learning_rate differ from the run to resume" in capsys.readouterr().err
+
+
+def test_a_run_that_was_stored_with_an_empty_list_of_contexts_goes_on(corpus, tmp_path, capsys):
+    """Networks could have tables of contexts once, and the plans of those without them say so."""
+    out = tmp_path / "run"
+    assert run(arguments(corpus, out, budget="1k-characters")) == 0
+    plan = json.loads((out / "run.json").read_bytes())
+    plan["model"]["contexts"] = []
+    (out / "run.json").write_text(json.dumps(plan))
+    assert run(arguments(corpus, out, "--resume", budget="2k-characters")) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["train", "build"])
+def test_compact_is_the_default_preset(command, capsys):
+    assert run([command, "--help"]) == 0
+    assert re.search(r"--preset \[.*\[default:\s+compact\]", capsys.readouterr().out, re.DOTALL)
 
 
 def test_a_plat_model_trains_where_batches_would_be_mixed(corpus, tmp_path, capsys):

@@ -37,8 +37,7 @@ def test_texts_side_by_side_and_metadata():
     ids = torch.randint(3, len(model.vocabulary), (9, 2))
     vectors, state = model.network.hidden_states(ids, model.features_tensor(), model.network.initial_state(2))
     zeros = np.zeros((2, 2, 12), dtype=np.float32)
-    recent = np.zeros((2, 2), dtype=np.int64)
-    found = session.run(None, {"ids": ids.numpy(), "hidden": zeros, "cell": zeros, "recent": recent})
+    found = session.run(None, {"ids": ids.numpy(), "hidden": zeros, "cell": zeros})
     wanted = [torch.log_softmax(model.network.logits(vectors), dim=-1), *state]
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other.detach().numpy(), atol=1e-5)

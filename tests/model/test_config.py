@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import fields, replace
 
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protoglot.errors import ConfigError
-from protoglot.model.config import PAPER, PRESETS, TINY, Conditioning, ContextTable, ModelConfig
+from protoglot.model.config import COMPACT, PAPER, PLAIN, PRESETS, TINY, Conditioning, ModelConfig
 
 sizes = st.integers(1, 3000)
 rates = st.floats(0, 1, exclude_max=True)
@@ -19,9 +20,6 @@ configs = st.builds(
     oest_size=sizes,
     plat_size=sizes,
     residual=st.booleans(),
-    contexts=st.lists(st.builds(ContextTable, length=st.integers(2, 6), rows=sizes, size=sizes), max_size=3).map(
-        tuple
-    ),
     embedding_dropout=rates,
     hidden_dropout=rates,
     output_dropout=rates,
@@ -42,6 +40,16 @@ def test_the_paper_s_settings():
     assert (PAPER.oest_size, PAPER.plat_size, PAPER.residual) == (115, 4, False)
     assert (PAPER.embedding_dropout, PAPER.hidden_dropout, PAPER.output_dropout) == (0.1, 0.1, 0.4)
     assert PAPER.recurrent_dropconnect == 0.2
+
+
+def test_presets_for_two_cores_differ_in_their_widths_alone():
+    assert (COMPACT.num_layers, COMPACT.hidden_size, COMPACT.embedding_size) == (2, 384, 128)
+    assert (PLAIN.num_layers, PLAIN.hidden_size, PLAIN.embedding_size) == (2, 320, 160)
+    assert (COMPACT.oest_size, PLAIN.oest_size) == (16, 32)
+    assert replace(PLAIN, hidden_size=384, embedding_size=128, oest_size=16) == COMPACT
+    assert (COMPACT.plat_size, COMPACT.residual) == (4, True)
+    assert not any((COMPACT.embedding_dropout, COMPACT.hidden_dropout, COMPACT.output_dropout))
+    assert not COMPACT.recurrent_dropconnect
 
 
 @pytest.mark.parametrize("preset", PRESETS.values())
@@ -71,8 +79,6 @@ def test_wrong_rates_are_named(name, value):
 def test_other_wrong_values_are_named():
     with pytest.raises(ConfigError, match=r"^model\.residual: 1; wanted true or false$"):
         replace(TINY, residual=1)
-    with pytest.raises(ConfigError, match=r"^model\.contexts: \[\]; wanted tables of contexts$"):
-        replace(TINY, contexts=[])
     # A plain string would be equal to its member and yet not be it.
     with pytest.raises(ConfigError, match=r"^model\.conditioning: 'oest'; wanted"):
         replace(TINY, conditioning="oest")
@@ -84,7 +90,7 @@ def test_foreign_json_is_refused(value):
         ModelConfig.from_json(value, name="file")
 
 
-@pytest.mark.parametrize("missing", [field.name for field in fields(ModelConfig) if field.name != "contexts"])
+@pytest.mark.parametrize("missing", [field.name for field in fields(ModelConfig)])
 def test_a_missing_field_is_refused(missing):
     value = TINY.to_json()
     del value[missing]
@@ -92,23 +98,18 @@ def test_a_missing_field_is_refused(missing):
         ModelConfig.from_json(value, name="file")
 
 
-def test_a_model_from_before_there_were_contexts_has_none():
-    value = TINY.to_json()
-    del value["contexts"]
-    assert ModelConfig.from_json(value, name="file") == replace(TINY, contexts=())
+def test_an_empty_list_of_contexts_is_left_out():
+    """Models that were stored when networks could have tables of contexts, and that had none."""
+    assert "contexts" not in TINY.to_json()
+    value = {**TINY.to_json(), "contexts": []}
+    assert ModelConfig.from_json(value, name="file") == TINY
+    assert value["contexts"] == []  # what was given is left as it was
 
 
-@pytest.mark.parametrize("name", ["length", "rows", "size"])
-@pytest.mark.parametrize("value", [0, -1, 1.5, "3", None, True, 2**30])
-def test_wrong_sizes_of_contexts_are_named(name, value):
-    table = {"length": 2, "rows": 8, "size": 3, name: value}
-    with pytest.raises(ConfigError, match=rf"^file: model\.contexts\.{name}: {value!r}; wanted a whole number"):
-        ModelConfig.from_json({**TINY.to_json(), "contexts": [table]}, name="file")
-
-
-@pytest.mark.parametrize("value", [None, 3, [3], [{}], [{"length": 2}], "x"])
-def test_contexts_that_are_none_are_named(value):
-    with pytest.raises(ConfigError, match=r"^file: contexts .*; wanted tables of contexts$"):
+@pytest.mark.parametrize("value", [[{"length": 2, "rows": 8, "size": 3}], [{}], [3], {}, None, 0, False, "x"])
+def test_tables_of_contexts_are_refused(value):
+    wanted = "an empty list: models with tables of contexts can no longer be read"
+    with pytest.raises(ConfigError, match=rf"^file: contexts {re.escape(repr(value))}; wanted {wanted}$"):
         ModelConfig.from_json({**TINY.to_json(), "contexts": value}, name="file")
 
 

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from protoglot.errors import ConfigError
-from protoglot.model.config import PRESETS, TINY, Conditioning
-from protoglot.model.contexts import MULTIPLIERS, PRIME, SCALE
+from protoglot.model.config import PRESETS, Conditioning
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
 from protoglot.vocabulary import BEGIN, END
 from tiny import NO_DROPOUT, NUM_FEATURES, random_features, random_ids, tiny_config, tiny_model
@@ -66,7 +65,7 @@ def _reference_sequence(config, weights, ids, targets, typology) -> Tensor:
     hidden = [torch.cat([torch.zeros(config.hidden_size).double(), beside]) for _ in range(config.num_layers)]
     cell = [torch.zeros(config.hidden_size).double() for _ in range(config.num_layers)]
     costs = []
-    for position, (character, target) in enumerate(zip(ids, targets, strict=True)):
+    for character, target in zip(ids, targets, strict=True):
         below = weights["embedding"][character] * math.sqrt(config.embedding_size)
         for layer in range(config.num_layers):
             read = below if layer == 0 else torch.cat([below, beside])
@@ -81,32 +80,16 @@ def _reference_sequence(config, weights, ids, targets, typology) -> Tensor:
             hidden[layer] = torch.cat([out, beside])  # h = (o ⊙ tanh c) ⊕ f(t)
             below = out + below if config.residual and layer > 0 else out
         vector = weights["projection"] @ torch.cat([below, beside])
-        if config.contexts:
-            projected = weights["projection"][:, : config.hidden_size] @ below
-            gates = 2 / (1 + torch.exp(-(weights["gate_weight"] @ projected + weights["gate_bias"])))
-            read = _reference_contexts(config, weights, ids, position)
-            vector = vector + weights["context_projection"] @ (gates * read)
         scores = weights["embedding"] @ vector + weights["output_bias"]
         predicted = torch.arange(len(scores)) != BEGIN
         costs.append(torch.logsumexp(scores[predicted], dim=0) - scores[target])
     return torch.stack(costs)
 
 
-def _reference_contexts(config, weights, ids, position) -> Tensor:
-    """The rows that hold the contexts of 2, 3, ... characters which end at a position, BEGIN where there are none."""
-    rows = []
-    for number, table in enumerate(config.contexts):
-        context = [int(ids[position - back]) if position >= back else BEGIN for back in range(table.length)]
-        row = sum(m * c for m, c in zip(MULTIPLIERS, context, strict=False)) % PRIME % table.rows
-        rows.append(SCALE * weights[f"contexts.{number}"][row])
-    return torch.cat(rows)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("contexts", [TINY.contexts, ()])
 @pytest.mark.parametrize(("num_layers", "residual"), [(1, True), (2, True), (3, False)])
-def test_the_network_and_its_gradients_are_those_of_the_equations(kind, contexts, num_layers, residual):
-    model = tiny_model(kind, num_layers=num_layers, residual=residual, contexts=contexts)
+def test_the_network_and_its_gradients_are_those_of_the_equations(kind, num_layers, residual):
+    model = tiny_model(kind, num_layers=num_layers, residual=residual)
     ids, targets = batch()
     features = features_for(kind)
     gradients = []
@@ -300,7 +283,7 @@ def test_dropout_does_not_depend_on_the_mode_of_the_module():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rate", ["embedding_dropout", "hidden_dropout", "output_dropout"])
 def test_masks_are_the_same_at_all_steps_and_others_in_each_sequence(kind, rate):
-    """A network without memory gives the same output for the same input and context, unless a mask differs."""
+    """A network without memory gives the same output for the same input, unless a mask differs."""
     model = tiny_model(kind, **{**NO_DROPOUT, rate: 0.5})
     hidden = model.config.hidden_size
     with torch.no_grad():
@@ -310,8 +293,7 @@ def test_masks_are_the_same_at_all_steps_and_others_in_each_sequence(kind, rate)
         if kind is not Conditioning.BARE:
             model.encoder_bias.fill_(1.0)
     ids = torch.full((5, 4), END)
-    state = model.initial_state(4)._replace(recent=torch.full((2, 4), END))
-    vectors, _ = model.hidden_states(ids, features_for(kind), state, generator(ONE_SEED))
+    vectors, _ = model.hidden_states(ids, features_for(kind), model.initial_state(4), generator(ONE_SEED))
     torch.testing.assert_close(vectors, vectors[:1].expand_as(vectors), rtol=1e-12, atol=1e-12)
     for one, other in itertools.combinations(range(4), 2):
         assert (vectors[0, one] - vectors[0, other]).abs().max() > 1e-6
@@ -346,7 +328,7 @@ def test_the_seed_determines_the_weights(kind):
 
     first, again, other = weights(0), weights(0), weights(1)
     assert all(torch.equal(first[name], again[name]) for name in first)
-    random = [name for name in first if "bias" not in name and name != "gate_weight"]  # those start at constants
+    random = [name for name in first if "bias" not in name]  # those start at constants
     assert not any(torch.equal(first[name], other[name]) for name in random)
 
 
@@ -434,11 +416,10 @@ def test_begin_is_learned_as_input_only():
 def test_the_initial_state_is_zero_and_of_the_model_s_type():
     state = tiny_model("oest").initial_state(3)
     assert isinstance(state, State)
-    for part in (state.hidden, state.cell):
+    for part in state:
         assert part.shape == (2, 3, tiny_config().hidden_size)
         assert part.dtype == torch.float64
         assert not part.any()
-    assert state.recent.tolist() == [[BEGIN] * 3] * 2  # contexts of three characters: the last, and two before it
     assert state.hidden.data_ptr() != state.cell.data_ptr()
 
 
@@ -461,7 +442,6 @@ def test_presets_have_the_sizes_they_say(preset):
     for layer in range(config.num_layers):
         below = size if layer == 0 else hidden + encoded
         expected += 4 * hidden * (below + hidden + encoded + 1)
-    expected += sum((table.rows + size + size + 1) * table.size for table in config.contexts)
     model = LanguageModel(replace(config, conditioning=Conditioning.OEST), vocabulary_size=356, num_features=245)
     assert sum(weight.numel() for weight in model.parameters()) == expected
 

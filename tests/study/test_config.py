@@ -21,6 +21,7 @@ def test_what_is_left_out_has_a_default():
     assert config.scoring.characters == 20_000
     assert config.training.joint_budget == config.training.budget == "1000 characters"
     assert config.few_shot[0].languages is None
+    assert parse_config(change('preset = "tiny"\n', ""), name="x.toml").preset == "compact"
 
 
 def change(old: str, new: str) -> str:

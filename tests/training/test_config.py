@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from protoglot.batching import BatchingConfig
 from protoglot.errors import ConfigError
 from protoglot.training.budget import Budget
-from protoglot.training.config import PAPER, PRESETS, TINY, Schedule, TrainingConfig
+from protoglot.training.config import COMPACT, PAPER, PLAIN, PRESETS, TINY, Schedule, TrainingConfig
 
 positive = st.floats(1e-6, 1e6)
 shares = st.floats(0, 1, exclude_max=True)
@@ -52,6 +52,12 @@ def test_the_paper_s_settings():
     assert PAPER.max_language_factor == math.inf
     assert (PAPER.batching.batch_size, PAPER.batching.mixed) == (128, False)
     assert (PAPER.batching.mean_length, PAPER.batching.length_deviation) == (125, 5)
+
+
+def test_presets_for_two_cores_differ_in_their_rates_alone():
+    assert (COMPACT.learning_rate, PLAIN.learning_rate) == (4e-3, 5e-3)
+    assert replace(PLAIN, learning_rate=4e-3) == COMPACT
+    assert (COMPACT.batching.batch_size, COMPACT.batching.mixed) == (16, True)
 
 
 @pytest.mark.parametrize("preset", PRESETS.values())

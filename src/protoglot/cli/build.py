@@ -31,7 +31,7 @@ _RESULTS = {"trained": "run", "measured": "prior", "taught": "taught", "counted"
 @click.option(
     "--preset",
     type=click.Choice(["compact", "plain", "tiny"]),
-    default="plain",
+    default="compact",
     show_default=True,
     help="Size of the model; the installed prior is plain.",
 )

@@ -21,10 +21,10 @@ from protoglot.cli.main import EXIT_INTERRUPTED
 @click.option(
     "--preset",
     type=click.Choice(["paper", "compact", "plain", "tiny"]),
-    default="plain",
+    default="compact",
     show_default=True,
-    help="Size and settings: the paper's, its kind of network for two CPU cores (plain, the better start for new "
-    "languages), one that learns more of the languages it reads (compact), or one for trying things out.",
+    help="Size and settings: the paper's, its kind of network for two CPU cores (compact), a smaller one (plain), or "
+    "one for trying things out.",
 )
 @click.option(
     "--hold-out",

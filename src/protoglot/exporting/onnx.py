@@ -3,13 +3,11 @@
 Inputs:
     ``ids``, int64 (T, B): the next T ids of each of B texts; BEGIN, which is 0, at the very start.
     ``hidden``, ``cell``, float32 (L, B, H): state before them; zeros at the very start.
-    ``recent``, int64 (N - 1, B), of a network that looks up contexts of up to N ids: the ids before them; zeros at the
-    very start.
 
 Outputs:
     ``log_probabilities``, float32 (T, B, V - 1): natural logarithms, after each id, of every id that can come next;
     id v is at position v - 1.
-    ``new_hidden``, ``new_cell``, float32 (L, B, H), and ``new_recent``, int64 (N - 1, B): state after the last id.
+    ``new_hidden``, ``new_cell``, float32 (L, B, H): state after the last id.
 
 The metadata hold the vocabulary (``characters``: code points as JSON, the first of which has the id 3, after the ids of
 BEGIN, END and OTHER) and the language. What typology says of the language has become part of the weights. The n-gram,
@@ -27,7 +25,6 @@ from numpy.typing import NDArray
 from protoglot import __version__
 from protoglot.adapted import AdaptedModel
 from protoglot.errors import ConfigError
-from protoglot.model.contexts import MULTIPLIERS, PRIME, SCALE, num_recent
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel
 from protoglot.model.settling import settle_on_language
 from protoglot.vocabulary import BEGIN
@@ -37,7 +34,6 @@ TOLERANCE = 1e-3
 
 _OPSET = 17
 _IR_VERSION = 8  # of that opset, so that runtimes of the last years read the file
-_END = 2**62  # of a slice that goes on to the end
 _GATES = (0, 3, 1, 2)  # ours are i, f, g, o; those of ONNX are i, o, f, c (our g)
 
 Weights = NDArray[np.float32]
@@ -87,13 +83,10 @@ def difference_from_network(content: bytes, model: AdaptedModel, *, length: int 
     state = network.initial_state(1)
     vectors, _ = network.hidden_states(ids.to(network.embedding.device), model.features_tensor(), state)
     wanted = torch.log_softmax(network.logits(vectors), dim=-1).cpu().numpy()
-    carried = {"hidden": state.hidden.cpu().float().numpy(), "cell": state.cell.cpu().float().numpy()}
-    if network.config.contexts:
-        carried["recent"] = state.recent.cpu().numpy()
+    hidden, cell = (part.cpu().float().numpy() for part in state)
     pieces = []
     for piece in (ids[: length // 2], ids[length // 2 :]):
-        found, *after = session.run(None, {"ids": piece.numpy(), **carried})
-        carried = dict(zip(carried, after, strict=True))
+        found, hidden, cell = session.run(None, {"ids": piece.numpy(), "hidden": hidden, "cell": cell})
         pieces.append(found)
     return float(np.abs(np.concatenate(pieces) - wanted).max())
 
@@ -129,60 +122,26 @@ class _Graph:
             hiddens.append(hidden)
             cells.append(cell)
         projected = self._add("MatMul", flow, self._constant("projection", _array(network.projection).T))
-        if config.contexts:
-            projected = self._add("Add", projected, self._contexts(projected))
         scores = self._add("MatMul", projected, self._constant("output", embedding[NUM_UNPREDICTED:].T))
         bias = self._constant("output_bias", _array(network.output_bias)[NUM_UNPREDICTED:])
         self._add("LogSoftmax", self._add("Add", scores, bias), output="log_probabilities", axis=-1)
         self._add("Concat", *hiddens, output="new_hidden", axis=0)
         self._add("Concat", *cells, output="new_cell", axis=0)
-        carried = [("hidden", floats, state), ("cell", floats, state)]
-        if config.contexts:
-            carried.append(("recent", whole, [num_recent(config.contexts), "B"]))
         return helper.make_graph(
             self._nodes,
             "protoglot",
             [
                 helper.make_tensor_value_info("ids", whole, ["T", "B"]),
-                *(helper.make_tensor_value_info(*each) for each in carried),
+                helper.make_tensor_value_info("hidden", floats, state),
+                helper.make_tensor_value_info("cell", floats, state),
             ],
             [
                 helper.make_tensor_value_info("log_probabilities", floats, ["T", "B", size]),
-                *(helper.make_tensor_value_info(f"new_{name}", *rest) for name, *rest in carried),
+                helper.make_tensor_value_info("new_hidden", floats, state),
+                helper.make_tensor_value_info("new_cell", floats, state),
             ],
             initializer=self._constants,
         )
-
-    def _contexts(self, projected: str) -> str:
-        """What the tables of contexts add to the projected hidden states, (T, B, E)."""
-        network, reach = self._network, num_recent(self._network.config.contexts)
-        joined = self._add("Concat", "recent", "ids", axis=0)  # (N - 1 + T, B)
-        self._cut(joined, -reach, _END, output="new_recent")
-        read = []
-        for number, table in enumerate(network.config.contexts):
-            total = ""
-            for back, multiplier in enumerate(MULTIPLIERS[: table.length]):
-                ids = self._cut(joined, reach - back, -back or _END)  # (T, B)
-                part = self._add("Mul", ids, self._whole(multiplier))
-                total = self._add("Add", total, part) if back else part
-            row = self._add("Mod", self._add("Mod", total, self._whole(PRIME)), self._whole(table.rows))
-            values = self._constant(f"contexts_{number}", _array(network.contexts[number]) * np.float32(SCALE))
-            read.append(self._add("Gather", values, row))
-        gates = self._add("MatMul", projected, self._constant("gate_weight", _array(network.gate_weight).T))
-        gates = self._add(
-            "Sigmoid", self._add("Add", gates, self._constant("gate_bias", _array(network.gate_bias)))
-        )
-        passed = self._add("Mul", self._add("Concat", *read, axis=2), gates)  # (T, B, D)
-        # Twice, as gates go up to two.
-        projection = self._constant("context_projection", 2 * _array(network.context_projection).T)
-        return self._add("MatMul", passed, projection)
-
-    def _cut(self, name: str, first: int, last: int, *, output: str | None = None) -> str:
-        """A slice of the first dimension, bounds counted as in Python."""
-        return self._add("Slice", name, *(self._whole(each) for each in (first, last, 0)), output=output)
-
-    def _whole(self, value: int) -> str:
-        return self._constant(f"whole_{len(self._constants)}", np.array([value], dtype=np.int64))
 
     def _layer(self, layer: int, flow: str) -> tuple[str, str, str]:
         """Names of the outputs of an LSTM layer, (T, B, H), and of its last state, (1, B, H) twice."""
@@ -195,14 +154,22 @@ class _Graph:
             self._constant(f"recurrent_{layer}", _in_order(_array(weights[f"recurrent_{layer}"]), hidden)[None]),
             self._constant(f"bias_{layer}", np.concatenate([bias, np.zeros_like(bias)])[None]),
             "",  # all sequences are equally long
-            self._cut("hidden", layer, layer + 1),
-            self._cut("cell", layer, layer + 1),
+            self._slice("hidden", layer),
+            self._slice("cell", layer),
         ]
         names = [f"{part}_of_{layer}" for part in ("all", "last_hidden", "last_cell")]
         self._nodes.append(self._helper.make_node("LSTM", inputs, names, hidden_size=hidden))
         # ONNX has a dimension for the direction after that for time.
         axis = self._constant(f"direction_{layer}", np.array([1], dtype=np.int64))
         return self._add("Squeeze", names[0], axis), names[1], names[2]
+
+    def _slice(self, name: str, layer: int) -> str:
+        """The state of one layer, (1, B, H)."""
+        bounds = [
+            self._constant(f"{name}_{layer}_{bound}", np.array([value], dtype=np.int64))
+            for bound, value in (("from", layer), ("to", layer + 1), ("axis", 0))
+        ]
+        return self._add("Slice", name, *bounds)
 
     def _constant(self, name: str, values: NDArray[Any]) -> str:
         type_ = 7 if values.dtype == np.int64 else 1

@@ -19,31 +19,6 @@ class Conditioning(StrEnum):
     """Features turned into the LSTM's weights by a linear hyper-network (after Platanios et al. 2018)."""
 
 
-MAX_CONTEXT = 6
-"""Characters of the longest context that a table can have."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextTable:
-    """A table with a vector for every context of some length (see :mod:`protoglot.model.contexts`)."""
-
-    length: int
-    """Characters of a context, the one read last included; of that one alone, the embedding tells."""
-
-    rows: int
-    """That the contexts share."""
-
-    size: int
-    """Dimensions of a row."""
-
-    def __post_init__(self) -> None:
-        for name, least, most in (("length", 2, MAX_CONTEXT), ("rows", 1, 2**24), ("size", 1, 2**12)):
-            value = getattr(self, name)
-            if type(value) is not int or not least <= value <= most:
-                wanted = f"a whole number from {least} to {most:,}"
-                raise ConfigError(f"model.contexts.{name}: {value!r}; wanted {wanted}")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
     """Everything that decides the shape and the regularisation of a model but its vocabulary."""
@@ -68,9 +43,6 @@ class ModelConfig:
 
     residual: bool
     """Add each layer's input to its output from the second layer on. Departs: the paper has none."""
-
-    contexts: tuple[ContextTable, ...] = ()
-    """Tables of short contexts that predict beside the LSTM. Departs: the paper has none."""
 
     embedding_dropout: float = 0.1
     """Variational dropout on the embedded characters."""
@@ -99,10 +71,6 @@ class ModelConfig:
             )
         if type(self.residual) is not bool:
             raise ConfigError(f"model.residual: {self.residual!r}; wanted true or false")
-        if not isinstance(self.contexts, tuple) or not all(
-            isinstance(table, ContextTable) for table in self.contexts
-        ):
-            raise ConfigError(f"model.contexts: {self.contexts!r}; wanted tables of contexts")
 
     @property
     def conditioning_size(self) -> int:
@@ -112,8 +80,7 @@ class ModelConfig:
 
     def to_json(self) -> dict[str, object]:
         """The configuration as JSON values."""
-        contexts = [asdict(table) for table in self.contexts]
-        return {**asdict(self), "conditioning": str(self.conditioning), "contexts": contexts}
+        return {**asdict(self), "conditioning": str(self.conditioning)}
 
     @classmethod
     def from_json(cls, value: object, *, name: str) -> "ModelConfig":
@@ -123,8 +90,8 @@ class ModelConfig:
             ConfigError: if it is anything else; ``name`` says where it was found.
         """
         known = {field.name for field in fields(cls)}
-        if isinstance(value, dict):
-            value = {"contexts": [], **value}  # of a model from before there were any
+        if isinstance(value, dict) and "contexts" in value:
+            value = _without_contexts(value, name=name)
         if not isinstance(value, dict) or set(value) != known:
             raise ConfigError(f"{name}: not a model configuration; wanted the fields {', '.join(sorted(known))}")
         try:
@@ -133,22 +100,29 @@ class ModelConfig:
             kinds = ", ".join(Conditioning)
             raise ConfigError(f"{name}: conditioning {value['conditioning']!r}; wanted one of {kinds}") from error
         try:
-            contexts = tuple(ContextTable(**table) for table in value["contexts"])
-            return cls(**{**value, "conditioning": conditioning, "contexts": contexts})
-        except TypeError as error:
-            raise ConfigError(f"{name}: contexts {value['contexts']!r}; wanted tables of contexts") from error
+            return cls(**{**value, "conditioning": conditioning})
         except ConfigError as error:
             raise ConfigError(f"{name}: {error}") from error
+
+
+def _without_contexts(value: dict[str, object], *, name: str) -> dict[str, object]:
+    """The same without tables of contexts, which networks had once; most models were stored with an empty list."""
+    value = dict(value)
+    contexts = value.pop("contexts")
+    if contexts != []:
+        wanted = "an empty list: models with tables of contexts can no longer be read"
+        raise ConfigError(f"{name}: contexts {contexts!r}; wanted {wanted}")
+    return value
 
 
 PAPER = ModelConfig(num_layers=3, hidden_size=1840, embedding_size=400, oest_size=115, plat_size=4, residual=False)
 """The paper's size (§5)."""
 
-PLAIN = ModelConfig(
+COMPACT = ModelConfig(
     num_layers=2,
-    hidden_size=320,
-    embedding_size=160,
-    oest_size=32,
+    hidden_size=384,
+    embedding_size=128,
+    oest_size=16,
     plat_size=4,
     residual=True,
     embedding_dropout=0.0,
@@ -159,29 +133,10 @@ PLAIN = ModelConfig(
 """The paper's kind of network for two CPU cores. Departs: no dropout, because within its budget a run reads no
 character twice."""
 
-COMPACT = replace(
-    PLAIN,
-    num_layers=1,
-    hidden_size=448,
-    embedding_size=128,
-    contexts=(
-        ContextTable(length=2, rows=2**12, size=32),
-        ContextTable(length=3, rows=2**14, size=32),
-        ContextTable(length=4, rows=2**15, size=32),
-    ),
-)
-"""For two CPU cores. Departs from the paper as ``PLAIN`` does, and by tables of contexts, beside which one layer is
-enough: that leaves time for more text."""
+PLAIN = replace(COMPACT, hidden_size=320, embedding_size=160, oest_size=32)
+"""A smaller one: the size of the networks in the kept study."""
 
-TINY = ModelConfig(
-    num_layers=2,
-    hidden_size=12,
-    embedding_size=8,
-    oest_size=5,
-    plat_size=3,
-    residual=True,
-    contexts=(ContextTable(length=2, rows=16, size=3), ContextTable(length=3, rows=32, size=2)),
-)
+TINY = ModelConfig(num_layers=2, hidden_size=12, embedding_size=8, oest_size=5, plat_size=3, residual=True)
 """Tests: learns in a second, and everything is switched on."""
 
 PRESETS = {"paper": PAPER, "compact": COMPACT, "plain": PLAIN, "tiny": TINY}

@@ -1,4 +1,4 @@
-r"""The network: embeddings, a stack of LSTM layers, a softmax over the vocabulary, and tables of contexts beside them.
+r"""The network: embeddings, a stack of LSTM layers, a softmax over the vocabulary.
 
 Shapes are time first, (T, B, ...), because that is the order in which the LSTM kernel walks memory. The letters:
 B sequences, T characters, V ids, E embedding, H hidden, r encoded typology, K typological features.
@@ -19,16 +19,11 @@ from torch.nn import functional as F
 
 from protoglot.errors import ConfigError
 from protoglot.model.config import Conditioning, ModelConfig
-from protoglot.model.contexts import SCALE, num_recent, read_contexts
 from protoglot.model.dropout import drop, dropconnect, variational_mask
 from protoglot.vocabulary import BEGIN
 
 NUM_UNPREDICTED = BEGIN + 1
 """Ids below this are never predicted: the softmax is over all others."""
-
-_QUIET = 0.3
-"""Size of what contexts say at the start, which is chance, beside the rest of the network."""
-
 
 _POSITIONS_AT_ONCE = 1024
 """Characters whose logits are computed together, where there are many; changes no score."""
@@ -44,11 +39,10 @@ class LayerWeights(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a network remembers of B texts: hidden state and memory cell of every layer, and the last few ids."""
+    """What a network remembers of B texts: hidden state and memory cell of every layer."""
 
     hidden: Tensor  # (L, B, H)
     cell: Tensor  # (L, B, H)
-    recent: Tensor  # (N - 1, B), for contexts of up to N ids; BEGIN where nothing was read
 
     def rows(self, rows: slice) -> "State":
         """The state of some of the texts."""
@@ -88,14 +82,6 @@ class LanguageModel(nn.Module):
         self.embedding = nn.Parameter(torch.empty(vocabulary_size, size))  # (V, E)
         self.output_bias = nn.Parameter(torch.zeros(vocabulary_size))  # (V,)
         self.projection = nn.Parameter(torch.empty(size, hidden + beside))  # (E, H + r)
-        self.contexts = nn.ParameterList(
-            nn.Parameter(torch.empty(table.rows, table.size)) for table in config.contexts
-        )  # (R, D) each
-        if config.contexts:
-            width = sum(table.size for table in config.contexts)
-            self.context_projection = nn.Parameter(torch.empty(size, width))  # (E, D), D the sum over tables
-            self.gate_weight = nn.Parameter(torch.empty(width, size))  # (D, E)
-            self.gate_bias = nn.Parameter(torch.zeros(width))  # (D,)
         if encoded:
             self.encoder_weight = nn.Parameter(torch.empty(encoded, num_features))  # (r, K)
             self.encoder_bias = nn.Parameter(torch.zeros(encoded))  # (r,)
@@ -128,12 +114,6 @@ class LanguageModel(nn.Module):
         config = self.config
         self.embedding.normal_(0, config.embedding_size**-0.5, generator=generator)
         self.projection.normal_(0, self.projection.shape[1] ** -0.5, generator=generator)
-        if config.contexts:
-            width = self.context_projection.shape[1]
-            self.context_projection.normal_(0, _QUIET * width**-0.5, generator=generator)
-            self.gate_weight.zero_()  # all gates let half of what they could pass
-            for table in self.contexts:
-                table.normal_(0, _QUIET / SCALE, generator=generator)
         if config.conditioning_size:
             self.encoder_weight.normal_(0, 0.1 * self.num_features**-0.5, generator=generator)
             # Positive, so that every unit of f(t) starts alive for every language.
@@ -147,11 +127,6 @@ class LanguageModel(nn.Module):
                 self.layers[name].copy_(start.unsqueeze(-1) / config.plat_size + noise)
             else:
                 self.layers[name].copy_(start)
-
-    def rows_and_others(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-        """Tables of contexts, whose rows are read once in a while, and weights that are used at every character."""
-        others = [weight for name, weight in self.named_parameters() if not name.startswith("contexts.")]
-        return list(self.contexts), others
 
     def encode_features(self, features: Tensor) -> Tensor:
         """Eq. f(t) = ReLU(W t + b): (K,) -> (r,), or (B, K) -> (B, r)."""
@@ -213,27 +188,9 @@ class LanguageModel(nn.Module):
         return LayerWeights(torch.cat([below, columns], dim=1), recurrent, weights.bias, encoded)
 
     def initial_state(self, num_sequences: int) -> State:
-        """Zeros, and nothing read."""
+        """Zeros."""
         zeros = self.projection.new_zeros(self.config.num_layers, num_sequences, self.config.hidden_size)
-        before = (num_recent(self.config.contexts), num_sequences)
-        return State(zeros, zeros.clone(), torch.full(before, BEGIN, device=zeros.device))
-
-    def read_contexts(self, ids: Tensor, recent: Tensor) -> tuple[Tensor | None, Tensor]:
-        """What tables of contexts hold along a text.
-
-        Args:
-            ids: characters read, (T, B).
-            recent: ids before them, (N - 1, B).
-
-        Returns:
-            Rows of all tables side by side, (T, B, D), or ``None`` without tables; and the ids to carry on, (N - 1, B).
-        """
-        if not self.config.contexts:
-            return None, recent
-        joined = torch.cat([recent, ids])  # (N - 1 + T, B)
-        reach = len(recent)
-        found = read_contexts(joined, self.config.contexts, list(self.contexts), reach=reach)
-        return found, joined[len(joined) - reach :]
+        return State(zeros, zeros.clone())
 
     def hidden_states(
         self,
@@ -273,17 +230,10 @@ class LanguageModel(nn.Module):
             hiddens.append(hidden)
             cells.append(cell)
         flow = drop(flow, mask(config.hidden_size, config.output_dropout))
-        vectors = projected = F.linear(flow, self.projection[:, : config.hidden_size])  # (T, B, E)
+        vectors = F.linear(flow, self.projection[:, : config.hidden_size])  # (T, B, E)
         if beside is not None:
             vectors = vectors + beside
-        contexts, recent = self.read_contexts(ids, state.recent)
-        if contexts is not None:
-            vectors = vectors + F.linear(contexts * self.context_gates(projected), self.context_projection)
-        return vectors, State(torch.stack(hiddens), torch.stack(cells), recent)
-
-    def context_gates(self, projected: Tensor) -> Tensor:
-        """How much of each dimension of contexts passes, from the projected hidden states: (T, B, E) -> (T, B, D)."""
-        return 2 * torch.sigmoid(F.linear(projected, self.gate_weight, self.gate_bias))
+        return vectors, State(torch.stack(hiddens), torch.stack(cells))
 
     def logits(self, vectors: Tensor) -> Tensor:
         """Scores of every id that can be predicted: (..., E) -> (..., V - 1), id v at position v - 1."""

@@ -35,11 +35,6 @@ def settle_on_language(model: LanguageModel, features: Tensor | None) -> Languag
     made.embedding.copy_(model.embedding)
     made.projection.copy_(model.projection[:, : config.hidden_size])
     made.output_bias.copy_(model.output_bias if beside is None else model.output_bias + model.embedding @ beside)
-    for table, own in zip(made.contexts, model.contexts, strict=True):
-        table.copy_(own)
-    if config.contexts:
-        for name in ("context_projection", "gate_weight", "gate_bias"):
-            getattr(made, name).copy_(getattr(model, name))
     for layer, weights in enumerate(stack):
         made.layers[f"input_{layer}"].copy_(weights.input)
         made.layers[f"recurrent_{layer}"].copy_(weights.recurrent)

@@ -5,8 +5,8 @@ Eq. (hes_loglik):
 the square is of the gradient of *one sequence*. Automatic differentiation of a batch gives the sum of its
 gradients, whose square is another thing. But the sequences of a batch do not interact: one backward pass gives for
 every layer and step, the gradient :math:`d_t` with respect to the gates of each sequence, and the gradient of a
-sequence with respect to a weight matrix is the product over time of its :math:`d_t` and the layer's input. One
-batched product gives all of them, at the cost of the ordinary weight gradient.
+sequence with respect to a weight matrix is the product over time of its :math:`d_t` and the layer's input. These
+products together are the arithmetic of the ordinary weight gradient.
 
 So the pass is written out here by hand. Letters as in :mod:`protoglot.model.network`.
 """
@@ -19,7 +19,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from protoglot.model.config import Conditioning
-from protoglot.model.contexts import SCALE, context_rows
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, LayerWeights
 
 Squares = dict[str, Tensor]
@@ -39,7 +38,7 @@ class _LayerTrace:
 
 @torch.no_grad()
 def sum_squared_gradients(
-    model: LanguageModel, ids: Tensor, features: Tensor | None, *, sequences_at_once: int = 16
+    model: LanguageModel, ids: Tensor, features: Tensor | None, *, sequences_at_once: int = 64
 ) -> Squares:
     """Sum over sequences of the squared gradient of each one's log-likelihood; dropout is off.
 
@@ -47,7 +46,7 @@ def sum_squared_gradients(
         model: left as it was.
         ids: sequences of one language with the character before each, (T + 1, B).
         features: typological vector of the language, (K,), or ``None`` for BARE.
-        sequences_at_once: bounds memory: so many copies of the largest weight matrix are held.
+        sequences_at_once: bounds memory: of so many the states of all layers are held (PLAT: and copies of a layer).
 
     Returns:
         One sum for every weight of the model.
@@ -81,14 +80,9 @@ class _Pass:
             traces.append(trace)
             out = trace.hiddens[1:]
             flow = out + flow if config.residual and layer > 0 else out
-        vectors = projected = F.linear(flow, model.projection[:, : self.hidden])  # (T, B, E)
+        vectors = F.linear(flow, model.projection[:, : self.hidden])  # (T, B, E)
         if self.beside is not None:
             vectors = vectors + self.beside
-        before = model.initial_state(ids.shape[1]).recent
-        contexts, _ = model.read_contexts(inputs, before)
-        if contexts is not None:
-            gates = model.context_gates(projected)  # (T, B, D)
-            vectors = vectors + F.linear(contexts * gates, model.context_projection)
         outgoing = model.logits(vectors).softmax(dim=-1)  # (T, B, V - 1)
         outgoing.scatter_add_(
             2, (targets - NUM_UNPREDICTED).unsqueeze(2), -torch.ones_like(outgoing[:, :, :1])
@@ -97,19 +91,10 @@ class _Pass:
         self.total["output_bias"][NUM_UNPREDICTED:] += outgoing.sum(0).square().sum(0)
         per_sequence = _products(outgoing, vectors)  # (B, V - 1, E): through the softmax
         to_vectors = outgoing @ model.embedding[NUM_UNPREDICTED:]  # (T, B, E)
+        _add_squared_products(self.total["projection"][:, : self.hidden], to_vectors, flow)
         to_encoded = self._add_projection_of_features(to_vectors)
-        to_projected = to_vectors
-        if contexts is not None:
-            self.total["context_projection"] += _products(to_vectors, contexts * gates).square_().sum(0)
-            to_passed = to_vectors @ model.context_projection  # (T, B, D)
-            self._add_contexts(to_passed * gates, torch.cat([before, inputs]))
-            to_gating = to_passed * contexts * gates * (1 - gates / 2)  # before the sigmoid
-            self.total["gate_weight"] += _products(to_gating, projected).square_().sum(0)
-            self.total["gate_bias"] += to_gating.sum(0).square().sum(0)
-            to_projected = to_vectors + to_gating @ model.gate_weight
-        self.total["projection"][:, : self.hidden] += _products(to_projected, flow).square_().sum(0)
-        gradient = to_projected @ model.projection[:, : self.hidden]  # (T, B, H)
 
+        gradient = to_vectors @ model.projection[:, : self.hidden]  # (T, B, H)
         for layer in reversed(range(config.num_layers)):
             to_gates = _run_backward(gradient, traces[layer], self.stack[layer].recurrent)  # (T, B, 4H)
             to_encoded = _add(to_encoded, self._add_layer(layer, to_gates, traces[layer]))
@@ -125,25 +110,6 @@ class _Pass:
             0, rows.flatten(), (gradient * scale).transpose(0, 1).flatten(0, 1)
         )
         self.total["embedding"] += embedding.square_().sum(0)
-
-    def _add_contexts(self, to_contexts: Tensor, ids: Tensor) -> None:
-        """Tables of contexts, whose rows a sequence may read several times: their gradients are added, then squared.
-
-        Args:
-            to_contexts: gradient of what was read, (T, B, D).
-            ids: characters read, behind those before them, (reach + T, B).
-        """
-        reach = len(ids) - len(to_contexts)
-        tables = self.model.config.contexts
-        parts = torch.split(to_contexts * SCALE, [table.size for table in tables], dim=2)
-        for number, (table, gradient) in enumerate(zip(tables, parts, strict=True)):
-            rows = context_rows(ids, table, reach=reach)  # (T, B)
-            owners = torch.arange(ids.shape[1], device=ids.device) * table.rows
-            # A sequence reads few of the rows: what it has read, not a whole table for each sequence.
-            read, place = torch.unique(rows + owners, return_inverse=True)
-            summed = gradient.new_zeros(len(read), table.size)
-            summed.index_add_(0, place.flatten(), gradient.flatten(0, 1))
-            self.total[f"contexts.{number}"].index_add_(0, read % table.rows, summed.square_())
 
     def _add_projection_of_features(self, to_vectors: Tensor) -> Tensor | None:
         """OEST: the columns of the projection that meet f(t); returns the gradient of f(t), (B, r)."""
@@ -163,8 +129,8 @@ class _Pass:
             return self._add_generated(layer, names, to_gates, trace)
         width = trace.below.shape[2]
         total[names["bias"]] += summed.square().sum(0)
-        total[names["input"]][:, :width] += _products(to_gates, trace.below).square_().sum(0)
-        total[names["recurrent"]][:, :hidden] += _products(to_gates, trace.hiddens[:-1]).square_().sum(0)
+        _add_squared_products(total[names["input"]][:, :width], to_gates, trace.below)
+        _add_squared_products(total[names["recurrent"]][:, :hidden], to_gates, trace.hiddens[:-1])
         if self.model.config.conditioning is Conditioning.BARE:
             return None
         assert self.encoded is not None
@@ -203,6 +169,18 @@ class _Pass:
 def _products(left: Tensor, right: Tensor) -> Tensor:
     """For each sequence the product over time: (T, B, M), (T, B, N) -> (B, M, N)."""
     return torch.bmm(left.permute(1, 2, 0), right.transpose(0, 1))
+
+
+def _add_squared_products(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Add the square of each sequence's product over time: (T, B, M), (T, B, N) -> (M, N).
+
+    One sequence after the other: its product is squared and added while it is in the cache; a batched product would
+    go to memory and back.
+    """
+    product = left.new_empty(left.shape[2], right.shape[2])
+    for sequence in range(left.shape[1]):
+        torch.mm(left[:, sequence].t(), right[:, sequence], out=product)
+        total.addcmul_(product, product)
 
 
 def _add(first: Tensor | None, second: Tensor | None) -> Tensor | None:

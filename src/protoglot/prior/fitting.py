@@ -8,14 +8,12 @@ The objective is the log-likelihood of the text plus that of the weights, eq. (m
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from protoglot.batching import BatchingConfig, Stream, plan_epoch
 from protoglot.errors import TrainingError
-from protoglot.model.contexts import SCALE
 from protoglot.model.network import LanguageModel
 from protoglot.prior.methods import AdaptationConfig
 
@@ -64,7 +62,7 @@ def fit(
         plan_epoch({_LANGUAGE: num_characters}, batching, seed=config.seed, epoch=epoch)
         for epoch in range(config.num_epochs)
     ]
-    optimizer = make_optimizer(model, config.learning_rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, eps=_EPSILON, fused=True)
     num_steps = sum(len(plan) for plan in plans)
     step = 0
     for epoch, plan in enumerate(plans):
@@ -84,7 +82,7 @@ def fit(
                     f"(a learning rate below {config.learning_rate:g} may help)"
                 )
             for group in optimizer.param_groups:
-                group["lr"] = rate * group["share"]
+                group["lr"] = rate
             optimizer.step()
             if gaussian is not None:
                 pull_towards_mean(model, optimizer, gaussian, strength=1 / num_characters)
@@ -99,19 +97,6 @@ def fit(
             f"adaptation: weights that are not finite after {step} steps; wanted finite ones (a learning rate below "
             f"{config.learning_rate:g} may help)"
         )
-
-
-def make_optimizer(model: LanguageModel, learning_rate: float) -> torch.optim.Adam:
-    """Adam, whose groups of weights each have a share of the learning rate.
-
-    Rows of contexts are multiplied where they are read, so that they learn fast from much text. Not to learn a few
-    sentences by heart, they get a rate that is divided by as much.
-    """
-    rows, others = model.rows_and_others()
-    groups: list[dict[str, Any]] = [{"params": others, "share": 1.0}]
-    if rows:
-        groups.append({"params": rows, "share": 1 / SCALE})
-    return torch.optim.Adam(groups, lr=learning_rate, eps=_EPSILON, fused=True)
 
 
 @torch.no_grad()
@@ -132,9 +117,9 @@ def pull_towards_mean(
         strength: of the prior in this step; one over the number of characters where the likelihood is taken per
             character.
     """
-    groups = {weight: group for group in optimizer.param_groups for weight in group["params"]}
+    (group,) = optimizer.param_groups
     for name, weight in model.named_parameters():
-        state, group = optimizer.state[weight], groups[weight]
+        state = optimizer.state[weight]
         squares = state["exp_avg_sq"] / (1 - group["betas"][1] ** float(state["step"]))
         scale = squares.sqrt_().add_(group["eps"])
         shrink = 1 / (1 + group["lr"] / scale * strength * gaussian.precision[name])

@@ -30,8 +30,8 @@ class FisherConfig:
     max_sequences: int | None = 200
     """Sequences of each language, drawn without replacement; ``None`` takes all."""
 
-    sequences_at_once: int = 16
-    """Bounds memory: so many copies of the largest weight matrix are held."""
+    sequences_at_once: int = 64
+    """Bounds memory: of so many the states of all layers are held."""
 
     seed: int = 0
     """Of the draw."""

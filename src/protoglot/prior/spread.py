@@ -5,8 +5,8 @@ is how much a weight *differs* between languages. To answer it, the model settle
 time: from w* it is fitted to a little text of the language, and the squared displacement of each weight is noted.
 The mean over languages is the variance of a Gaussian over the weights of languages, :math:`N(w^\star, V)`.
 
-Embeddings and output biases belong to characters, rows of tables to contexts. Those that no training language has would
-never move, though in a new language they must; so the variance of these is pooled over characters, and over rows.
+Embeddings and output biases belong to characters. Those that no training language has would never move, though in
+a new language they must; so the variance of these is pooled over characters.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ from protoglot.prior.fitting import fit
 from protoglot.prior.methods import AdaptationConfig
 from protoglot.trained import TrainedModel
 
-_BY_ROW = ("embedding", "output_bias", "contexts.")
+_OF_CHARACTERS = ("embedding", "output_bias")
 _LEAST_VARIANCE = 1e-12
 
 
@@ -104,6 +104,6 @@ def _squared_displacement(
 
 
 def _pooled(name: str, values: Tensor) -> Tensor:
-    if not name.startswith(_BY_ROW):
+    if name not in _OF_CHARACTERS:
         return values
     return values.mean(dim=0, keepdim=True).expand_as(values).clone()

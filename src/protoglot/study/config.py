@@ -156,7 +156,7 @@ class StudyConfig:
     """A whole study."""
 
     name: str
-    preset: str = "plain"
+    preset: str = "compact"
     """Size and settings of the models."""
 
     corpus: str | None = None
@@ -221,7 +221,7 @@ def parse_config(content: str, *, name: str) -> StudyConfig:
     highest = 4 if partitions == "paper" else partitions
     config = StudyConfig(
         name=table.string("name"),
-        preset=table.choice("preset", PRESETS, default="plain"),
+        preset=table.choice("preset", PRESETS, default="compact"),
         corpus=table.optional_string("corpus"),
         script=table.optional_string("script"),
         languages=table.optional_strings("languages"),

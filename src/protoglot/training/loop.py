@@ -28,10 +28,6 @@ from protoglot.training.monitor import METRICS, MetricsFile, Monitor
 _SECONDS_BETWEEN_CHECKPOINTS = 120.0
 _STEPS_BETWEEN_METRICS = 10
 _LOG_2 = math.log(2)
-_FIRST_MOMENT_DECAY = 0.9  # Adam's beta 1
-_ROW_SECOND_MOMENT_DECAY = 0.999
-"""Adam's beta 2 for rows of contexts, at least. A row is read once in many steps: where the squares of its gradients
-are forgotten sooner, its next step is as long as its first, however often it was read."""
 
 
 class Ending(StrEnum):
@@ -287,15 +283,10 @@ def make_optimizer(model: LanguageModel, config: TrainingConfig, *, num_characte
     The objective is the log-likelihood of all N characters plus log p(w), per character: the gradient of the prior
     is w / (sigma^2 N).
     """
-    rows, others = model.rows_and_others()
-    groups: list[dict[str, Any]] = [{"params": others}]
-    if rows:
-        decay = max(config.second_moment_decay, _ROW_SECOND_MOMENT_DECAY)
-        groups.append({"params": rows, "betas": (_FIRST_MOMENT_DECAY, decay)})
     return torch.optim.Adam(
-        groups,
+        model.parameters(),
         lr=config.learning_rate,
-        betas=(_FIRST_MOMENT_DECAY, config.second_moment_decay),
+        betas=(0.9, config.second_moment_decay),
         weight_decay=1 / (config.prior_variance * num_characters),
         fused=True,
     )
