@@ -39,7 +39,8 @@ NAMES = {
     "n-gram": "n-gram, chosen on validation languages",
     "4-gram": "4-gram, Witten-Bell",
     "mixture": "mixture, gated log-linear",
-    "neighbour-mixture": "the same, with neighbours",
+    "corrected-mixture": "the same, corrected by character",
+    "neighbour-mixture": "the same again, with neighbours",
     "linear-mixture": "mixture, linear (control)",
     "calibrated": "UNIV, calibrated",
 }
@@ -180,7 +181,11 @@ def score_language(
             score = model.score(text) if method == "calibrated" else uncalibrated(model).score(text)
             yield make(method, score, time.monotonic() - start, zero=True)
     best = str(prior.tuned.best)
-    mixings = {"mixture": Mixing.LOG_LINEAR, "linear-mixture": Mixing.LINEAR}
+    mixings = {
+        "mixture": Mixing.LOG_LINEAR,
+        "corrected-mixture": Mixing.CORRECTED,
+        "linear-mixture": Mixing.LINEAR,
+    }
     for method in methods:
         wanted = [method, *mixings] if method == best else [method]
         if method == best and prior.library is not None:
@@ -194,9 +199,11 @@ def score_language(
         mixed = {name: replace(model, mixer=prior.tuned.mixers[form]) for name, form in mixings.items()}
         if "neighbour-mixture" in wanted:
             neighbours = find_neighbours(prior, sentences, model.ngram)
-            mixer = prior.tuned.neighbour_mixers[Mixing.LOG_LINEAR]
+            mixer = prior.tuned.neighbour_mixers[Mixing.CORRECTED]
             mixed["neighbour-mixture"] = (
-                mixed["mixture"] if neighbours is None else replace(model, neighbours=neighbours, mixer=mixer)
+                mixed["corrected-mixture"]
+                if neighbours is None
+                else replace(model, neighbours=neighbours, mixer=mixer)
             )
         for name in wanted:
             if missing(name, "few-shot"):

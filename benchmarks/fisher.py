@@ -66,7 +66,8 @@ def main() -> None:
     for name, speed_up in speed_ups.items():
         print(f"{speed_up:.1f} times as fast as the loop, {name} (wanted at least {WANTED_SPEED_UP:g})")
     print(
-        f"at the float32 matmul peak of {peak:.0f} GFLOPS, the arithmetic alone allows {most:.1f} times the loop, float32"
+        f"at the float32 matmul peak of {peak:.0f} GFLOPS, the arithmetic alone allows {most:.1f} times "
+        "as fast as the loop, float32"
     )
     result = {
         "sequences_at_once": arguments.at_once,

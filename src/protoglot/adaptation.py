@@ -20,7 +20,7 @@ from protoglot.ngram import NGram, NGramConfig
 from protoglot.prior.extending import extended_model, without_dropout
 from protoglot.prior.fitting import Gaussian, fit
 from protoglot.prior.methods import AdaptationConfig, Method
-from protoglot.prior.mixer import Mixing
+from protoglot.prior.mixer import BEST, Mixing
 from protoglot.prior.universal import UniversalPrior
 from protoglot.vocabulary import Vocabulary
 
@@ -76,7 +76,7 @@ def learn_language(
     language: str = "",
     features: NDArray[np.float32] | None = None,
     config: AdaptationConfig | None = None,
-    mixing: Mixing | None = Mixing.LOG_LINEAR,
+    mixing: Mixing | None = BEST,
     on_epoch: Callable[[int, int, float], None] | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> AdaptedModel:
@@ -116,10 +116,10 @@ def learn_language(
     if sentences:
         counting = ngram_of(prior)
         ngram = NGram.train(sentences, vocabulary, order=counting.order, smoothing=counting.smoothing)
-        mixer = tuned.mixers.get(mixing) if tuned is not None and mixing is not None else None
+        mixer = tuned.mixer(mixing) if tuned is not None and mixing is not None else None
         if tuned is not None and mixing is not None and mixer is not None:
             incontext = read_in_context(prior, sentences, vocabulary)
-            with_neighbours = tuned.neighbour_mixers.get(mixing)
+            with_neighbours = tuned.mixer(mixing, neighbours=True)
             neighbours = None if with_neighbours is None else find_neighbours(prior, sentences, ngram)
             mixer = mixer if neighbours is None else with_neighbours
     calibration = tuned.calibration if tuned is not None and not sentences else None

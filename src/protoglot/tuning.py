@@ -3,19 +3,22 @@
 Every method gets the same number of trials. A search starts from common settings and changes one at a time, by turns:
 strength of the prior, where it has one to choose, epochs, dropout and learning rate, and then each of them once more;
 a change that helps is kept. Trials use a few of the validation languages; the best of each method then meet on all of
-them. With the method that wins, the mixers and the calibration are learned.
+them. With the method that wins, the mixers and the calibration are learned; the mixers, which know of no language, also
+on languages of other corpora that the prior has not read, if there are such.
 """
 
 import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from protoglot.adaptation import adapt, find_neighbours, learn_language, read_in_context
@@ -29,6 +32,7 @@ from protoglot.prior.universal import Tuned, UniversalPrior
 from protoglot.scores import Score, mean_bits_per_character
 from protoglot.splits import Split, enough_sentences, few_shot_sample
 from protoglot.storage import append_line, write_atomically
+from protoglot.strangers import Stranger
 
 _ORDERS = range(2, 9)
 
@@ -56,8 +60,8 @@ _STRENGTHS: Mapping[Method, tuple[float, ...]] = {
 }
 
 
-_MAX_MIXED_NUMBERS = 400_000_000
-"""Log-probabilities that the mixers learn from, in all: 1.6 gigabytes. Large inventories get by with less text."""
+_MAX_MIXED_NUMBERS = 800_000_000
+"""Log-probabilities that the mixers learn from, in all: 3.2 gigabytes. Large inventories get by with less text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +87,7 @@ class TuningConfig:
     """Amounts of text that the mixers learn to deal with."""
 
     mixer_characters: int = 2_500
-    """Of each language's development text that the mixers learn from."""
+    """Of each language's development text that the mixers learn from, or some of them, if languages are many."""
 
     seed: int = 0
     """Of samples of sentences."""
@@ -139,6 +143,16 @@ class Trials:
             append_line(self._path, json.dumps(row))
 
 
+@dataclass(frozen=True, slots=True)
+class _Lesson:
+    """What mixers learn from: some sentences of a language to learn it from, and text to predict."""
+
+    name: str
+    sample: tuple[str, ...]
+    text: tuple[str, ...]
+    features: NDArray[np.float32] | None
+
+
 class Tuner:
     """The search.
 
@@ -147,6 +161,7 @@ class Tuner:
         texts: of the validation languages.
         config: settings of the search.
         trials: where scores are kept.
+        strangers: further languages that the prior has not read, for the mixers alone.
         starts: settings to start the search of a method from, where they are not the usual ones.
         on_trial: called with one line on each trial that was run.
     """
@@ -158,6 +173,7 @@ class Tuner:
         config: TuningConfig,
         *,
         trials: Trials,
+        strangers: Sequence[Stranger] = (),
         starts: Mapping[Method, AdaptationConfig] | None = None,
         on_trial: Callable[[str], None] = lambda line: None,
     ) -> None:
@@ -169,7 +185,7 @@ class Tuner:
                 f"tuning: none of {len(texts)} validation languages has text to learn from and to score; "
                 "wanted one with ten sentences or more"
             )
-        self.prior, self.config, self.trials = prior, config, trials
+        self.prior, self.config, self.trials, self.strangers = prior, config, trials, tuple(strangers)
         self.texts: Mapping[str, Split] = usable
         self._starts = {**START, **(starts or {})}
         self._on_trial = on_trial
@@ -282,39 +298,62 @@ class Tuner:
         prior = replace(self.prior, tuned=replace(tuned, mixers={}, neighbour_mixers={}))
         alone: list[tuple[Predictions, Tensor]] = []
         beside: list[tuple[Predictions, Tensor]] = []
-        for code in self._languages:
-            text = enough_sentences(self.texts[code].development, self._mixed_characters(tuned))
-            for number in self.config.mixer_sentences:
-                sample = self._samples[code][:number]
-                model = learn_language(prior, sample, features=self._features(code), mixing=None)
-                ngram = model.ngram
-                if ngram is None:
-                    continue
-                model = replace(model, incontext=read_in_context(prior, sample, model.vocabulary))
-                alone.append(join_predictions(list(model.side_by_side(ngram, text))))
-                nearest = find_neighbours(prior, sample, ngram)
-                found = [nearest]
-                if nearest is not None and prior.library is not None:
-                    others = replace(prior, library=prior.library.without(nearest.packed))
-                    found.append(find_neighbours(others, sample, ngram))
-                beside += [
-                    join_predictions(list(replace(model, neighbours=neighbours).side_by_side(ngram, text)))
-                    for neighbours in found
-                    if neighbours is not None
-                ]
-                self._on_trial(f"mixers: {code}, {len(sample)} sentences")
+        lessons = self._lessons()
+        most = self._most_positions(tuned, len(lessons))
+        for lesson in lessons:
+            model = learn_language(prior, lesson.sample, features=lesson.features, mixing=None)
+            ngram = model.ngram
+            if ngram is None:
+                continue
+            model = replace(model, incontext=read_in_context(prior, lesson.sample, model.vocabulary))
+            size = sum(len(sentence) + 1 for sentence in lesson.text)
+            alone.append(some_positions(model.side_by_side(ngram, lesson.text), size, most))
+            nearest = find_neighbours(prior, lesson.sample, ngram)
+            found = [nearest]
+            if nearest is not None and prior.library is not None:
+                others = replace(prior, library=prior.library.without(nearest.packed))
+                found.append(find_neighbours(others, lesson.sample, ngram))
+            beside += [
+                some_positions(replace(model, neighbours=neighbours).side_by_side(ngram, lesson.text), size, most)
+                for neighbours in found
+                if neighbours is not None
+            ]
+            self._on_trial(f"mixers: {lesson.name}, {len(lesson.sample)} sentences")
         return self._fit_mixers(alone, ""), self._fit_mixers(beside, " with neighbours")
 
-    def _mixed_characters(self, tuned: Tuned) -> int:
-        """Characters of each language's development text that mixers learn from, as far as memory allows."""
+    def _lessons(self) -> list[_Lesson]:
+        """Of each validation language and each number of sentences, and of strangers as far as their text goes."""
+        config = self.config
+        lessons = [
+            _Lesson(
+                code,
+                self._samples[code][:number],
+                enough_sentences(self.texts[code].development, config.mixer_characters),
+                self._features(code),
+            )
+            for code in self._languages
+            for number in config.mixer_sentences
+        ]
+        for stranger in self.strangers:
+            train = stranger.split.train
+            # Half of a short text is left to be predicted, beside its development part.
+            numbers = [number for number in config.mixer_sentences if number <= len(train) // 2]
+            if not numbers:
+                continue
+            sample = few_shot_sample(train, max(numbers), language=stranger.name, seed=config.seed)
+            rest = [sentence for sentence in train if sentence not in set(sample)]
+            text = enough_sentences([*rest, *stranger.split.development], config.mixer_characters)
+            lessons += [_Lesson(stranger.name, sample[:number], text, stranger.features) for number in numbers]
+        return lessons
+
+    def _most_positions(self, tuned: Tuned, num_lessons: int) -> int:
+        """Positions of each lesson that mixers learn from, as far as memory allows."""
         # Without neighbours, with the nearest, and with the next: where there are n-grams of languages.
         times, num_components = 1, tuned.ngram.order + (1 if self.prior.incontext is None else 2)
         if self.prior.library is not None:
             times, num_components = 3, num_components + 1
-        num_examples = len(self._languages) * len(self.config.mixer_sentences) * times
-        numbers_a_character = num_components * len(self.prior.mean.vocabulary)
-        allowed = _MAX_MIXED_NUMBERS // (num_examples * numbers_a_character)
-        return min(self.config.mixer_characters, allowed or 1)
+        numbers_a_position = num_components * len(self.prior.mean.vocabulary)
+        return _MAX_MIXED_NUMBERS // (num_lessons * times * numbers_a_position) or 1
 
     def _fit_mixers(self, examples: Sequence[tuple[Predictions, Tensor]], label: str) -> dict[Mixing, Mixer]:
         """A mixer of each kind, or none without examples."""
@@ -373,6 +412,22 @@ def tuning_identity(prior: UniversalPrior, config: TuningConfig) -> str:
     spread = sum(float(values.double().sum()) for values in (prior.spread or {}).values())
     scored = {name: value for name, value in asdict(config).items() if name in ("scored_characters", "seed")}
     return json.dumps([weights, fisher, spread, scored])
+
+
+def some_positions(
+    pieces: Iterable[tuple[Predictions, Tensor]], num_positions: int, most: int
+) -> tuple[Predictions, Tensor]:
+    """Predictions for a text at no more than so many of its positions, spread evenly; no others are kept in memory."""
+    number = min(num_positions, most)
+    wanted = torch.arange(number) * num_positions // number
+    first, kept = 0, []
+    for found, targets in pieces:
+        last = first + len(targets)
+        chosen = wanted[(wanted >= first) & (wanted < last)] - first
+        some = Predictions(found.log_probabilities[chosen], found.depth[chosen], found.num_characters)
+        kept.append((some, targets[chosen]))
+        first = last
+    return join_predictions(kept)
 
 
 def join_predictions(pieces: Sequence[tuple[Predictions, Tensor]]) -> tuple[Predictions, Tensor]:

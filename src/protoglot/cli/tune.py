@@ -28,6 +28,25 @@ from protoglot.cli.computing import SEED, computing_options, prepare
 @click.option(
     "--sentences", type=click.IntRange(1), default=100, show_default=True, help="Sentences to learn from."
 )
+@click.option(
+    "--also", "other_name", metavar="NAME|PATH", help="Another corpus, of whose languages the mixers learn too."
+)
+@click.option(
+    "--also-languages",
+    "num_others",
+    type=click.IntRange(1),
+    default=40,
+    show_default=True,
+    help="How many, at most, of those that the prior has not read.",
+)
+@click.option(
+    "--also-without",
+    "left_out",
+    metavar="CODES",
+    default="none",
+    show_default=True,
+    help="Languages of that corpus not to look at, such as those to be scored later.",
+)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="New prior [default: PRIOR itself].")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples of sentences.")
 @computing_options
@@ -38,6 +57,9 @@ def tune(
     trials: int,
     finalists: int,
     sentences: int,
+    other_name: str | None,
+    num_others: int,
+    left_out: str,
     out: Path | None,
     seed: int,
     device: str,
@@ -50,12 +72,16 @@ def tune(
     all components, and the calibration of zero-shot scores. All of it is stored with the prior, and used by adapt.
     Held-out languages are never looked at.
 
+    Mixers know of no language, and the more languages they are learned on, the better. --also names another corpus
+    to draw some from; languages of the prior's own corpus are not drawn, whatever their role there.
+
     Trials are kept beside the prior (PRIOR.trials.jsonl): after Ctrl-C, the same command goes on.
 
     \b
     Examples:
       protoglot tune priors/bare2 --corpus ~/bible77
       protoglot tune priors/bare2 --corpus ~/bible77 --methods fitu,univ --trials 5
+      protoglot tune priors/bare2 --corpus ~/bible77 --also udhr --also-without cym,hau
     """
     from dataclasses import replace
 
@@ -63,6 +89,7 @@ def tune(
     from protoglot.prior.methods import Method
     from protoglot.prior.universal import UniversalPrior
     from protoglot.splits import split_sentences
+    from protoglot.strangers import find_strangers
     from protoglot.tuning import Trials, Tuner, TuningConfig, describe, tuning_identity
 
     known = [str(method) for method in Method]
@@ -80,12 +107,18 @@ def tune(
     corpus = open_corpus(corpus_name or str(prior.mean.provenance["corpus"]))
     texts = {code: split_sentences(corpus.sentences(code)) for code in prior.mean.fold.validation}
     config = TuningConfig(num_trials=trials, num_finalists=finalists, num_sentences=sentences, seed=seed)
+    others = []
+    if other_name is not None:
+        codes = [] if left_out == "none" else [code.strip() for code in left_out.split(",")]
+        others = find_strangers(prior, open_corpus(other_name), num_others, leave_out=codes, seed=seed)
+        click.echo(f"mixers: also of {', '.join(other.name for other in others) or 'no language'}", err=True)
     kept = prior_path.with_name(f"{prior_path.name}.trials.jsonl")
     tuner = Tuner(
         prior,
         texts,
         config,
         trials=Trials(kept, tuning_identity(prior, config)),
+        strangers=others,
         on_trial=lambda line: click.echo(line, err=True),
     )
     tuned = tuner.run([Method(name) for name in names])
@@ -93,4 +126,5 @@ def tune(
     replace(prior, tuned=tuned).save(target)
     for method, chosen in tuned.methods.items():
         click.echo(f"{describe(chosen)}{' (best)' if method is tuned.best else ''}")
-    click.echo(f"{target}: tuned on {', '.join(sorted(texts))}")
+    also = f", mixers also on {len(others)} languages of {other_name}" if others else ""
+    click.echo(f"{target}: tuned on {', '.join(sorted(texts))}{also}")

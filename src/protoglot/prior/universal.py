@@ -68,6 +68,11 @@ class Tuned:
     trials: tuple[Mapping[str, object], ...] = ()
     """All that was tried, with its scores."""
 
+    def mixer(self, mixing: Mixing, *, neighbours: bool = False) -> Mixer | None:
+        """A mixer of some kind; where tuning knew of no correction, without one."""
+        mixers = self.neighbour_mixers if neighbours else self.mixers
+        return mixers.get(mixing, mixers.get(Mixing.LOG_LINEAR) if mixing is Mixing.CORRECTED else None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UniversalPrior:

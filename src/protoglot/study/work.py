@@ -284,14 +284,18 @@ class Desk:
         sample: Sequence[str],
         started: float,
     ) -> list[Row]:
-        """The network mixed with the n-gram of the same sentences, log-linearly and, as a control, linearly."""
+        """The network mixed with the n-gram of the same sentences in all ways; the linear one is a control."""
         settings: Any = unit.settings
         if prior.tuned is None or not prior.tuned.mixers:
             raise ConfigError(f"{unit.name}: its prior has no mixer; wanted one that tuning has learned")
         ngram = NGram.train(
             sample, learned.vocabulary, order=prior.tuned.ngram.order, smoothing=prior.tuned.ngram.smoothing
         )
-        names = {Mixing.LOG_LINEAR: "mixture", Mixing.LINEAR: "linear-mixture"}
+        names = {
+            Mixing.LOG_LINEAR: "mixture",
+            Mixing.CORRECTED: "corrected-mixture",
+            Mixing.LINEAR: "linear-mixture",
+        }
         rows = []
         for mixing, mixer in sorted(prior.tuned.mixers.items()):
             place.stop_if_asked()
