@@ -18,10 +18,17 @@ def test_a_prior_is_built_packed_and_shown(tmp_path, protoglot, monkeypatch):
     out = tmp_path / "prior"
     arguments = ("build", "--corpus", corpus, "--leave-out", "wol", "--conditioning", "bare", "--preset", "tiny")
     arguments += ("--budget", "2epochs", "--validation-languages", 1, "--sequences", 2, "--methods", "fitu")
+    other = tmp_path / "other text"
+    other.mkdir()
+    for code in ("gyr", "xyz", "zul"):  # one of them is the prior's own, and one is not to be looked at
+        (other / f"{code}.txt").write_text("\n".join(babble("abdegikl", 60, seed=0)), encoding="utf-8")
+    arguments += ("--also", other, "--also-without", "xyz")
     arguments += ("--trials", 1, "--threads", 1, "--teaching", "3k-characters", "--out", out)
     status, output, messages = protoglot(*arguments)
     assert status == 0, messages
     assert "MB in" in output
+    assert "mixers: also of gyr\n" in messages
+    assert "mixers: gyr, 10 sentences" in messages
     prior = UniversalPrior.load(out)
     assert prior.tuned is not None
     assert prior.incontext is not None

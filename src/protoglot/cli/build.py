@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from protoglot.cli.computing import SEED, computing_options, prepare
+from protoglot.cli.tune import also_options
 from protoglot.errors import StorageError
 from protoglot.storage import make_directory, write_atomically
 from protoglot.training.budget import Budget
@@ -56,6 +57,7 @@ _RESULTS = {"trained": "run", "measured": "prior", "taught": "taught", "counted"
 @click.option(
     "--trials", type=click.IntRange(1, 7), default=3, show_default=True, help="Settings to try for each."
 )
+@also_options
 @click.option("--batch-size", type=click.IntRange(1), help="Sequences per step [default: the preset's].")
 @click.option("--learning-rate", type=float, help="Of training [default: the preset's].")
 @click.option(
@@ -75,6 +77,9 @@ def build(
     neighbours: bool,
     methods: str,
     trials: int,
+    also: str | None,
+    also_languages: int,
+    also_without: str,
     batch_size: int | None,
     learning_rate: float | None,
     out: Path,
@@ -120,6 +125,8 @@ def build(
     counting = ["neighbours", str(before_counting), "--corpus", corpus_name, "--out", str(counted)]
     before_tuning = counted if neighbours else before_counting
     tuning = ["tune", str(before_tuning), "--corpus", corpus_name, "--methods", methods, "--trials", str(trials)]
+    if also is not None:
+        tuning += ["--also", also, "--also-languages", str(also_languages), "--also-without", also_without]
     tuning += ["--out", str(tuned), "--seed", str(seed)]
     stages = {"trained": training, "measured": measuring, "taught": lessons, "counted": counting, "tuned": tuning}
     if teaching == "none":

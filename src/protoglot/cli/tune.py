@@ -4,7 +4,32 @@ from pathlib import Path
 
 import click
 
-from protoglot.cli.computing import SEED, computing_options, prepare
+from protoglot.cli.computing import SEED, Command, computing_options, prepare
+
+
+def also_options(command: Command) -> Command:
+    """Add ``--also``, ``--also-languages`` and ``--also-without`` to a command: further languages for mixers."""
+    for option in (
+        click.option(
+            "--also-without",
+            metavar="CODES",
+            default="none",
+            show_default=True,
+            help="Languages of that corpus not to look at, such as those to be scored later.",
+        ),
+        click.option(
+            "--also-languages",
+            type=click.IntRange(1),
+            default=24,
+            show_default=True,
+            help="How many, at most, of those that the prior has not read.",
+        ),
+        click.option(
+            "--also", metavar="NAME|PATH", help="Another corpus, of whose languages the mixers learn too."
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -28,25 +53,7 @@ from protoglot.cli.computing import SEED, computing_options, prepare
 @click.option(
     "--sentences", type=click.IntRange(1), default=100, show_default=True, help="Sentences to learn from."
 )
-@click.option(
-    "--also", "other_name", metavar="NAME|PATH", help="Another corpus, of whose languages the mixers learn too."
-)
-@click.option(
-    "--also-languages",
-    "num_others",
-    type=click.IntRange(1),
-    default=40,
-    show_default=True,
-    help="How many, at most, of those that the prior has not read.",
-)
-@click.option(
-    "--also-without",
-    "left_out",
-    metavar="CODES",
-    default="none",
-    show_default=True,
-    help="Languages of that corpus not to look at, such as those to be scored later.",
-)
+@also_options
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="New prior [default: PRIOR itself].")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples of sentences.")
 @computing_options
@@ -57,9 +64,9 @@ def tune(
     trials: int,
     finalists: int,
     sentences: int,
-    other_name: str | None,
-    num_others: int,
-    left_out: str,
+    also: str | None,
+    also_languages: int,
+    also_without: str,
     out: Path | None,
     seed: int,
     device: str,
@@ -108,9 +115,9 @@ def tune(
     texts = {code: split_sentences(corpus.sentences(code)) for code in prior.mean.fold.validation}
     config = TuningConfig(num_trials=trials, num_finalists=finalists, num_sentences=sentences, seed=seed)
     others = []
-    if other_name is not None:
-        codes = [] if left_out == "none" else [code.strip() for code in left_out.split(",")]
-        others = find_strangers(prior, open_corpus(other_name), num_others, leave_out=codes, seed=seed)
+    if also is not None:
+        left_out = [] if also_without == "none" else [code.strip() for code in also_without.split(",")]
+        others = find_strangers(prior, open_corpus(also), also_languages, leave_out=left_out, seed=seed)
         click.echo(f"mixers: also of {', '.join(other.name for other in others) or 'no language'}", err=True)
     kept = prior_path.with_name(f"{prior_path.name}.trials.jsonl")
     tuner = Tuner(
@@ -126,5 +133,5 @@ def tune(
     replace(prior, tuned=tuned).save(target)
     for method, chosen in tuned.methods.items():
         click.echo(f"{describe(chosen)}{' (best)' if method is tuned.best else ''}")
-    also = f", mixers also on {len(others)} languages of {other_name}" if others else ""
-    click.echo(f"{target}: tuned on {', '.join(sorted(texts))}{also}")
+    more = f", mixers also on {len(others)} languages of {also}" if others else ""
+    click.echo(f"{target}: tuned on {', '.join(sorted(texts))}{more}")

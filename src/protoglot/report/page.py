@@ -84,7 +84,7 @@ def make_page(study: Study, contents: Contents) -> str:
 def _sections(study: Study, contents: Contents) -> list[tuple[str, str, Markup]]:
     """Anchor, heading and content of each section."""
     return [
-        _section("averages", "Averages", _with_files(contents.averages), _glossary()),
+        _section("averages", "Averages", _with_files(contents.averages), _glossary(study)),
         _section(
             "claims",
             "The paper's claims",
@@ -178,8 +178,10 @@ def _texts(tables: Sequence[Table]) -> Markup:
     )
 
 
-def _glossary() -> Markup:
-    methods = [(METHOD_NAMES[method], sentence) for method, sentence in METHOD_SENTENCES.items()]
+def _glossary(study: Study) -> Markup:
+    """Labels of this study; all of them where it has no score yet."""
+    shown = {setting.method for setting in study.measures.settings} or set(METHOD_SENTENCES)
+    methods = [(METHOD_NAMES[method], text) for method, text in METHOD_SENTENCES.items() if method in shown]
     conditionings = [(name.upper(), sentence) for name, sentence in CONDITIONING_SENTENCES.items()]
     entries = [[element("dt", term), element("dd", sentence)] for term, sentence in (*methods, *conditionings)]
     return element("details", element("summary", "What the labels mean"), element("dl", entries, class_="facts"))
