@@ -10,6 +10,7 @@ from protoglot.artefacts import read_header
 from protoglot.incontext.examining import score_in_context
 from protoglot.neighbours.model import NeighbourModel
 from protoglot.ngram import NGram
+from protoglot.prior.mixer import Mixing
 from protoglot.prior.universal import UniversalPrior
 from protoglot.shipped import shipped_prior
 
@@ -55,7 +56,8 @@ def test_it_is_tuned(prior):
     assert {mixer.num_components for mixer in prior.tuned.mixers.values()} == {prior.tuned.ngram.order + 2}
     with_neighbours = prior.tuned.neighbour_mixers.values()
     assert {mixer.num_components for mixer in with_neighbours} == {prior.tuned.ngram.order + 3}
-    assert len(prior.tuned.mixers) == 2
+    assert set(prior.tuned.mixers) == set(prior.tuned.neighbour_mixers) == set(Mixing)
+    assert prior.tuned.strangers
     assert prior.tuned.calibration is not None
 
 

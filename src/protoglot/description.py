@@ -175,6 +175,7 @@ def _describe_prior(content: Mapping[str, Any], tensors: Arrays) -> Facts:
             "neighbour_mixers": sorted(tuned.get("neighbour_mixers", {})),
             "calibration": tuned["calibration"],
             "trials": len(tuned["trials"]),
+            "strangers": list(tuned.get("strangers", ())),
         },
         **_describe_trained(content, tensors),
     }

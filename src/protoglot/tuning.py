@@ -223,6 +223,7 @@ class Tuner:
             neighbour_mixers=neighbour_mixers,
             calibration=self.calibrate(),
             trials=tuple(dict(row) for row in self.trials.rows),
+            strangers=tuple(stranger.name for stranger in self.strangers),
         )
 
     def choose_ngram(self) -> NGramConfig:

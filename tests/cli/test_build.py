@@ -29,6 +29,7 @@ def test_a_prior_is_built_packed_and_shown(tmp_path, protoglot, monkeypatch):
     assert "MB in" in output
     assert "mixers: also of gyr\n" in messages
     assert "mixers: gyr, 10 sentences" in messages
+    assert UniversalPrior.load(out).tuned.strangers == ("gyr",)
     prior = UniversalPrior.load(out)
     assert prior.tuned is not None
     assert prior.incontext is not None

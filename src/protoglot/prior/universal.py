@@ -68,6 +68,9 @@ class Tuned:
     trials: tuple[Mapping[str, object], ...] = ()
     """All that was tried, with its scores."""
 
+    strangers: tuple[str, ...] = ()
+    """Languages of another corpus that the mixers were learned on, too."""
+
     def mixer(self, mixing: Mixing, *, neighbours: bool = False) -> Mixer | None:
         """A mixer of some kind; where tuning knew of no correction, without one."""
         mixers = self.neighbour_mixers if neighbours else self.mixers
@@ -272,6 +275,7 @@ def _tuned_parts(tuned: Tuned, tensors: dict[str, Mapping[str, NDArray[Any]]]) -
         "neighbour_mixers": neighbour_mixers,
         "calibration": None if tuned.calibration is None else asdict(tuned.calibration),
         "trials": [dict(trial) for trial in tuned.trials],
+        "strangers": list(tuned.strangers),
     }
 
 
@@ -312,6 +316,7 @@ def _tuned_from_parts(
             },
             calibration=None if content["calibration"] is None else Calibration(**content["calibration"]),
             trials=tuple(content["trials"]),
+            strangers=tuple(content.get("strangers", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StorageError(f"{name}: damaged settings of adaptation ({error!r})") from error
