@@ -186,9 +186,10 @@ def score_language(
         "corrected-mixture": Mixing.CORRECTED,
         "linear-mixture": Mixing.LINEAR,
     }
+    mixings = {name: form for name, form in mixings.items() if form in prior.tuned.mixers}
     for method in methods:
         wanted = [method, *mixings] if method == best else [method]
-        if method == best and prior.library is not None:
+        if method == best and Mixing.CORRECTED in prior.tuned.neighbour_mixers:
             wanted.append("neighbour-mixture")
         rivals = [name for name in ("n-gram", "4-gram") if method == best and missing(name, "few-shot", None)]
         if not rivals and not any(missing(name, "few-shot") for name in wanted):

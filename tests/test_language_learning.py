@@ -72,6 +72,22 @@ def test_predictions_sum_to_one_and_cover_every_character_once(conditioning, mix
     assert sum(len(targets) for _, targets in pieces) == sum(len(sentence) + 1 for sentence in UNSEEN)
 
 
+@pytest.mark.parametrize("neighbours", [False, True])
+def test_a_prior_from_before_there_were_corrections_has_the_mixers_it_has(neighbours):
+    tuned = tuned_prior(counted=True).tuned
+    old = replace(
+        tuned,
+        mixers={mixing: mixer for mixing, mixer in tuned.mixers.items() if mixing is not Mixing.CORRECTED},
+        neighbour_mixers={Mixing.LOG_LINEAR: tuned.neighbour_mixers[Mixing.LOG_LINEAR]},
+    )
+    mixers = old.neighbour_mixers if neighbours else old.mixers
+    assert old.mixer(Mixing.CORRECTED, neighbours=neighbours) is mixers[Mixing.LOG_LINEAR]
+    assert old.mixer(Mixing.LINEAR, neighbours=neighbours) is mixers.get(Mixing.LINEAR)  # a control is no other's
+    assert tuned.mixer(Mixing.CORRECTED).mixing is Mixing.CORRECTED
+    prior = replace(tuned_prior(), tuned=replace(old, neighbour_mixers={}))
+    assert learn_language(prior, SENTENCES).mixer is old.mixers[Mixing.LOG_LINEAR]
+
+
 def test_without_a_mixer_the_score_is_that_of_evaluation():
     model = learned(mixing=None)
     wanted = evaluate(model.network, {"x": make_scored_text(UNSEEN, model.vocabulary, None)})["x"]

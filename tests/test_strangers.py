@@ -28,7 +28,7 @@ class Elsewhere:
 
 
 def names(found):
-    return sorted(stranger.name for stranger in found)
+    return sorted(stranger.code for stranger in found)
 
 
 def test_languages_that_the_prior_knows_in_any_role_are_no_strangers():
@@ -47,6 +47,16 @@ def test_one_text_of_a_language_is_enough_and_some_are_not_looked_at():
     assert names(find_strangers(prior, corpus, 9)) == ["xaa", "xab", "xac"]
     assert names(find_strangers(prior, corpus, 9, leave_out=["xab"])) == ["xaa", "xac"]
     assert not find_strangers(prior, corpus, 9, leave_out=["xaa", "xab", "xac"])
+
+
+def test_a_macrolanguage_and_its_members_are_one():
+    prior = make_prior()
+    record = LanguageRecord(code="nor", iso639_3="nor", name="", family="", source="", licence="")
+    prior = replace(prior, mean=replace(prior.mean, languages={**prior.mean.languages, "nor": record}))
+    corpus = Elsewhere(nob=LINES, zlm=LINES, ind=LINES, und=LINES)
+    assert names(find_strangers(prior, corpus, 9)) == ["ind", "zlm"]  # nob is nor, and und may be anything
+    assert not find_strangers(prior, corpus, 9, leave_out=["msa"])
+    assert names(find_strangers(prior, corpus, 9, leave_out=["zlm"])) == ["ind"]  # a sister is another language
 
 
 def test_other_scripts_and_short_texts_are_left_out():

@@ -223,7 +223,7 @@ def test_mixers_learn_of_strangers_what_they_have_not_read(monkeypatch):
     split = split_sentences(babble_corpus(60).sentences("zul"))
     short = split_sentences(["eins", "zwei", "drei"])
     found = tuner(config=replace(QUICK, mixer_characters=5000))  # all there is
-    found.strangers = (Stranger("eins", split, None), Stranger("zwei", short, None))
+    found.strangers = (Stranger("eins", "zahlen", split, None), Stranger("zwei", "zahlen", short, None))
     monkeypatch.setattr("protoglot.tuning.learn_language", learn)
     chosen = Tuned(best=Method.FITU, methods={}, ngram=NGramConfig(order=2))
     found.learn_mixers(chosen)

@@ -20,7 +20,7 @@ from protoglot.ngram import NGram, NGramConfig
 from protoglot.prior.extending import extended_model, without_dropout
 from protoglot.prior.fitting import Gaussian, fit
 from protoglot.prior.methods import AdaptationConfig, Method
-from protoglot.prior.mixer import BEST, Mixing
+from protoglot.prior.mixer import DEFAULT_MIXING, Mixing
 from protoglot.prior.universal import UniversalPrior
 from protoglot.vocabulary import Vocabulary
 
@@ -76,7 +76,7 @@ def learn_language(
     language: str = "",
     features: NDArray[np.float32] | None = None,
     config: AdaptationConfig | None = None,
-    mixing: Mixing | None = BEST,
+    mixing: Mixing | None = DEFAULT_MIXING,
     on_epoch: Callable[[int, int, float], None] | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> AdaptedModel:

@@ -29,7 +29,7 @@ from protoglot.errors import TextError
 from protoglot.generation import GenerationConfig, sample
 from protoglot.prior.features import features_for
 from protoglot.prior.methods import Method
-from protoglot.prior.mixer import BEST
+from protoglot.prior.mixer import DEFAULT_MIXING
 from protoglot.prior.universal import UniversalPrior
 from protoglot.scores import Score
 from protoglot.shipped import shipped_prior
@@ -125,7 +125,7 @@ class Prior:
                 language=features.language,
                 features=features.vector,
                 config=config,
-                mixing=BEST if mixture else None,
+                mixing=DEFAULT_MIXING if mixture else None,
                 on_epoch=on_epoch,
             )
 

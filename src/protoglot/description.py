@@ -175,7 +175,7 @@ def _describe_prior(content: Mapping[str, Any], tensors: Arrays) -> Facts:
             "neighbour_mixers": sorted(tuned.get("neighbour_mixers", {})),
             "calibration": tuned["calibration"],
             "trials": len(tuned["trials"]),
-            "strangers": list(tuned.get("strangers", ())),
+            "mixers_also_learned_on": list(tuned.get("strangers") or ()),
         },
         **_describe_trained(content, tensors),
     }

@@ -138,6 +138,22 @@ def relatives(code: str) -> tuple[str, ...]:
     return tuple(other for other in (*heads, *members) if other != code)
 
 
+def codes_for(code: str) -> frozenset[str]:
+    """Codes under which text of a language may go: its own, its macrolanguage's, or those of its members.
+
+    >>> sorted(codes_for("nob")), sorted(codes_for("nor"))
+    (['nob', 'nor'], ['nno', 'nob', 'nor'])
+    """
+    from iso639 import Lang
+
+    if not is_current(code):
+        return frozenset([code])
+    language = Lang(pt3=code)
+    macrolanguage = language.macro()
+    others = [macrolanguage] if macrolanguage else language.individuals()
+    return frozenset([code, *(str(other.pt3) for other in others)])
+
+
 @lru_cache(maxsize=1)
 def codes_by_name() -> Mapping[str, frozenset[str]]:
     """English names of ISO 639-3, reference and others, in lower case -> the codes that bear them."""

@@ -63,6 +63,8 @@ _STRENGTHS: Mapping[Method, tuple[float, ...]] = {
 _MAX_MIXED_NUMBERS = 800_000_000
 """Log-probabilities that the mixers learn from, in all: 3.2 gigabytes. Large inventories get by with less text."""
 
+_POSITIONS_AT_ONCE = 256
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningConfig:
@@ -87,7 +89,8 @@ class TuningConfig:
     """Amounts of text that the mixers learn to deal with."""
 
     mixer_characters: int = 2_500
-    """Of each language's development text that the mixers learn from, or some of them, if languages are many."""
+    """Of each language's development text that the mixers learn from (of a stranger, of all that is left), or some of
+    them, if languages are many."""
 
     seed: int = 0
     """Of samples of sentences."""
@@ -223,7 +226,7 @@ class Tuner:
             neighbour_mixers=neighbour_mixers,
             calibration=self.calibrate(),
             trials=tuple(dict(row) for row in self.trials.rows),
-            strangers=tuple(stranger.name for stranger in self.strangers),
+            strangers=tuple(f"{stranger.corpus}:{stranger.code}" for stranger in self.strangers),
         )
 
     def choose_ngram(self) -> NGramConfig:
@@ -341,10 +344,11 @@ class Tuner:
             numbers = [number for number in config.mixer_sentences if number <= len(train) // 2]
             if not numbers:
                 continue
-            sample = few_shot_sample(train, max(numbers), language=stranger.name, seed=config.seed)
-            rest = [sentence for sentence in train if sentence not in set(sample)]
+            sample = few_shot_sample(train, max(numbers), language=stranger.code, seed=config.seed)
+            learned = set(sample)
+            rest = [sentence for sentence in train if sentence not in learned]
             text = enough_sentences([*rest, *stranger.split.development], config.mixer_characters)
-            lessons += [_Lesson(stranger.name, sample[:number], text, stranger.features) for number in numbers]
+            lessons += [_Lesson(stranger.code, sample[:number], text, stranger.features) for number in numbers]
         return lessons
 
     def _most_positions(self, tuned: Tuned, num_lessons: int) -> int:
@@ -365,7 +369,7 @@ class Tuner:
             fit_mixer(mixer, examples)
             mixers[mixing] = mixer
             with torch.no_grad():
-                costs = [float(mixer.nats(found, targets).mean()) / math.log(2) for found, targets in examples]
+                costs = [float(mixer_nats(mixer, *example).mean()) / math.log(2) for example in examples]
             self._on_trial(f"mixers{label}: {mixing}: {sum(costs) / len(costs):.3f} bits/character")
         return mixers
 
@@ -413,6 +417,19 @@ def tuning_identity(prior: UniversalPrior, config: TuningConfig) -> str:
     spread = sum(float(values.double().sum()) for values in (prior.spread or {}).values())
     scored = {name: value for name, value in asdict(config).items() if name in ("scored_characters", "seed")}
     return json.dumps([weights, fisher, spread, scored])
+
+
+def mixer_nats(mixer: Mixer, predictions: Predictions, targets: Tensor) -> Tensor:
+    """What a mixer pays at every position, a few positions at a time: corrections take memory."""
+    pieces = zip(
+        torch.split(predictions.log_probabilities, _POSITIONS_AT_ONCE),
+        torch.split(predictions.depth, _POSITIONS_AT_ONCE),
+        torch.split(targets, _POSITIONS_AT_ONCE),
+        strict=True,
+    )
+    return torch.cat(
+        [mixer.nats(Predictions(some, depth, predictions.num_characters), ids) for some, depth, ids in pieces]
+    )
 
 
 def some_positions(

@@ -29,7 +29,7 @@ def test_a_prior_is_built_packed_and_shown(tmp_path, protoglot, monkeypatch):
     assert "MB in" in output
     assert "mixers: also of gyr\n" in messages
     assert "mixers: gyr, 10 sentences" in messages
-    assert UniversalPrior.load(out).tuned.strangers == ("gyr",)
+    assert UniversalPrior.load(out).tuned.strangers == ("other text:gyr",)
     prior = UniversalPrior.load(out)
     assert prior.tuned is not None
     assert prior.incontext is not None
@@ -66,6 +66,16 @@ def test_a_prior_is_built_packed_and_shown(tmp_path, protoglot, monkeypatch):
     assert (status, "the prior has seen it" in messages) == (0, True)
     status, _, messages = protoglot("demo", "--corpus", corpus, "--languages", "xyz", "--prior", out)
     assert (status, "wanted some of its languages" in messages) == (2, True)
+
+
+def test_languages_for_mixers_are_checked_before_anything_is_done(tmp_path, protoglot):
+    corpus, out = make_corpus(tmp_path), tmp_path / "prior"
+    arguments = ("build", "--corpus", corpus, "--preset", "tiny", "--out", out)
+    status, _, messages = protoglot(*arguments, "--also-without", "cym")
+    assert (status, "--also-without cym: of no corpus; wanted --also" in messages) == (2, True)
+    status, _, messages = protoglot(*arguments, "--also", tmp_path / "nowhere")
+    assert (status, "nowhere" in messages) == (2, True)
+    assert not (tmp_path / "prior.parts").exists()
 
 
 def test_building_goes_on_after_a_failure(tmp_path, protoglot):

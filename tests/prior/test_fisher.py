@@ -57,6 +57,19 @@ def test_equals_the_loop_over_single_sequences(conditioning, residual, sequences
         assert wanted[name].max() > 0
 
 
+@pytest.mark.parametrize("conditioning", Conditioning)
+@pytest.mark.parametrize("num_sequences", [1, 7])
+def test_in_single_precision_it_is_the_same_as_far_as_that_goes(conditioning, num_sequences):
+    """Other products are used there: those of a model in use."""
+    exact, ids = make_model(conditioning), make_ids(num_sequences=num_sequences)
+    features = torch.rand(NUM_FEATURES, generator=torch.Generator().manual_seed(5))
+    found = sum_squared_gradients(copy.deepcopy(exact).float(), ids, features)
+    wanted = loop_over_single_sequences(exact, ids, features.double())
+    for name in wanted:
+        least = 1e-5 * float(wanted[name].max())
+        torch.testing.assert_close(found[name].double(), wanted[name], rtol=1e-3, atol=least, msg=name)
+
+
 def test_is_not_the_square_of_a_batch_gradient():
     model, ids = make_model(Conditioning.BARE), make_ids()
     nats, _ = model.nats(ids[:-1], ids[1:], None)

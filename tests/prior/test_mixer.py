@@ -130,6 +130,9 @@ def test_foreign_parts_are_refused():
         mixer_from_parts({**facts, "mixing": "magic"}, arrays, name="x")
     with pytest.raises(StorageError, match="not a mixer"):
         mixer_from_parts({**facts, "num_components": 10**9}, arrays, name="x")
+    for size in (10**9, 0, True, "16"):
+        with pytest.raises(StorageError, match="not a mixer"):
+            mixer_from_parts({**facts, "correction_size": size}, arrays, name="x")
     with pytest.raises(StorageError, match="by_depth"):
         mixer_from_parts(facts, {}, name="x")
     with pytest.raises(StorageError, match="finite"):

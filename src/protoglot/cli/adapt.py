@@ -234,7 +234,7 @@ def _learn(
 ) -> "AdaptedModel":
     from protoglot.adaptation import learn_language
     from protoglot.cli.output import progress_of_amount
-    from protoglot.prior.mixer import BEST
+    from protoglot.prior.mixer import DEFAULT_MIXING
 
     with progress_of_amount(1, label) as advance:
         return learn_language(
@@ -243,7 +243,7 @@ def _learn(
             language=language,
             features=features,  # type: ignore[arg-type]
             config=settings,
-            mixing=BEST if mixture else None,
+            mixing=DEFAULT_MIXING if mixture else None,
             on_progress=advance,
         )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from protoglot.cli.computing import SEED, computing_options, prepare
-from protoglot.cli.tune import also_options
+from protoglot.cli.tune import also_options, check_also
 from protoglot.errors import StorageError
 from protoglot.storage import make_directory, write_atomically
 from protoglot.training.budget import Budget
@@ -100,11 +100,15 @@ def build(
     from dataclasses import replace
 
     from protoglot.artefacts import HEADER
+    from protoglot.corpus.opening import open_corpus
     from protoglot.incontext.teaching import check_budget
     from protoglot.prior.universal import UniversalPrior
 
     if out.exists():
         raise click.UsageError(f"--out {out}: exists already; wanted a new directory")
+    check_also(also, also_without)
+    if also is not None:
+        open_corpus(also)  # now, and not when all else is done
     prepare(device, threads)
     parts = out.with_name(f"{out.name}.parts")
     make_directory(parts)

@@ -104,7 +104,7 @@ def _learn(
     from protoglot.errors import TypologyError
     from protoglot.prior.features import features_for
     from protoglot.prior.methods import Method
-    from protoglot.prior.mixer import BEST, Mixing
+    from protoglot.prior.mixer import DEFAULT_MIXING, Mixing
     from protoglot.splits import few_shot_sample, split_sentences
 
     split = split_sentences(sentences)  # type: ignore[arg-type]
@@ -123,7 +123,7 @@ def _learn(
         def learn(
             chosen: "Sequence[str]",
             config: "AdaptationConfig | None" = None,
-            mixing: "Mixing | None" = BEST,
+            mixing: "Mixing | None" = DEFAULT_MIXING,
         ) -> "AdaptedModel":
             return learn_language(
                 prior,

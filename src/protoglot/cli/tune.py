@@ -32,6 +32,12 @@ def also_options(command: Command) -> Command:
     return command
 
 
+def check_also(also: str | None, also_without: str) -> None:
+    """Refuse languages to leave out of no corpus: who names them wants them left out of one."""
+    if also is None and also_without != "none":
+        raise click.UsageError(f"--also-without {also_without}: of no corpus; wanted --also")
+
+
 @click.command()
 @click.argument("prior_path", metavar="PRIOR", type=click.Path(path_type=Path))
 @click.option(
@@ -79,8 +85,9 @@ def tune(
     all components, and the calibration of zero-shot scores. All of it is stored with the prior, and used by adapt.
     Held-out languages are never looked at.
 
-    Mixers know of no language, and the more languages they are learned on, the better. --also names another corpus
-    to draw some from; languages of the prior's own corpus are not drawn, whatever their role there.
+    Mixers know of no language, so languages of another corpus can teach them, too: --also names one to draw some
+    from. Languages of the prior's own corpus are not drawn, whatever their role there. Name those that are to be scored
+    later in --also-without.
 
     Trials are kept beside the prior (PRIOR.trials.jsonl): after Ctrl-C, the same command goes on.
 
@@ -93,12 +100,14 @@ def tune(
     from dataclasses import replace
 
     from protoglot.corpus.opening import open_corpus
+    from protoglot.languages import codes_for
     from protoglot.prior.methods import Method
     from protoglot.prior.universal import UniversalPrior
     from protoglot.splits import split_sentences
     from protoglot.strangers import find_strangers
     from protoglot.tuning import Trials, Tuner, TuningConfig, describe, tuning_identity
 
+    check_also(also, also_without)
     known = [str(method) for method in Method]
     names = known if methods == "all" else [name.strip() for name in methods.split(",")]
     for name in names:
@@ -117,8 +126,15 @@ def tune(
     others = []
     if also is not None:
         left_out = [] if also_without == "none" else [code.strip() for code in also_without.split(",")]
-        others = find_strangers(prior, open_corpus(also), also_languages, leave_out=left_out, seed=seed)
-        click.echo(f"mixers: also of {', '.join(other.name for other in others) or 'no language'}", err=True)
+        other_corpus = open_corpus(also)
+        others = find_strangers(prior, other_corpus, also_languages, leave_out=left_out, seed=seed)
+        if not others:
+            raise click.UsageError(f"--also {also}: no language that the prior has not read; wanted some")
+        click.echo(f"mixers: also of {', '.join(other.code for other in others)}", err=True)
+        present = {code for record in other_corpus.languages() for code in (record.code, record.iso639_3)}
+        unknown = [code for code in left_out if present.isdisjoint(codes_for(code))]
+        if unknown:
+            click.echo(f"--also-without {','.join(unknown)}: not in {also}", err=True)
     kept = prior_path.with_name(f"{prior_path.name}.trials.jsonl")
     tuner = Tuner(
         prior,

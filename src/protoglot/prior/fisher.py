@@ -12,6 +12,7 @@ So the pass is written out here by hand. Letters as in :mod:`protoglot.model.net
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -46,7 +47,7 @@ def sum_squared_gradients(
         model: left as it was.
         ids: sequences of one language with the character before each, (T + 1, B).
         features: typological vector of the language, (K,), or ``None`` for BARE.
-        sequences_at_once: bounds memory: of so many the states of all layers are held (PLAT: and copies of a layer).
+        sequences_at_once: bounds memory: of so many the states of all layers, and gradients of embeddings, are held.
 
     Returns:
         One sum for every weight of the model.
@@ -148,13 +149,17 @@ class _Pass:
         assert self.encoded is not None
         to_encoded = to_gates.new_zeros(to_gates.shape[1], len(self.encoded))
         gradients = {
-            "input": _products(to_gates, trace.below),
-            "recurrent": _products(to_gates, trace.hiddens[:-1]),
-            "bias": to_gates.sum(0),
+            "input": _each_product(to_gates, trace.below),
+            "recurrent": _each_product(to_gates, trace.hiddens[:-1]),
+            "bias": iter(to_gates.sum(0)),
         }
-        for part, gradient in gradients.items():
-            to_encoded += gradient.flatten(1) @ self.model.layers[f"{part}_{layer}"].flatten(0, -2)
-            self.total[names[part]] += gradient.square_().sum(0).unsqueeze(-1) * self.encoded.square()
+        for part, each in gradients.items():
+            weight = self.model.layers[f"{part}_{layer}"]  # (4H, D, r), or (4H, r)
+            squares = weight.new_zeros(weight.shape[:-1])
+            for sequence, gradient in enumerate(each):
+                to_encoded[sequence] += gradient.flatten() @ weight.flatten(0, -2)
+                squares.addcmul_(gradient, gradient)
+            self.total[names[part]] += squares.unsqueeze(-1) * self.encoded.square()
         return to_encoded
 
     def _add_encoder(self, to_encoded: Tensor) -> None:
@@ -177,10 +182,15 @@ def _add_squared_products(total: Tensor, left: Tensor, right: Tensor) -> None:
     One sequence after the other: its product is squared and added while it is in the cache; a batched product would
     go to memory and back.
     """
+    for product in _each_product(left, right):
+        total.addcmul_(product, product)
+
+
+def _each_product(left: Tensor, right: Tensor) -> Iterator[Tensor]:
+    """For each sequence the product over time, (M, N), which the next one overwrites."""
     product = left.new_empty(left.shape[2], right.shape[2])
     for sequence in range(left.shape[1]):
-        torch.mm(left[:, sequence].t(), right[:, sequence], out=product)
-        total.addcmul_(product, product)
+        yield torch.mm(left[:, sequence].t(), right[:, sequence], out=product)
 
 
 def _add(first: Tensor | None, second: Tensor | None) -> Tensor | None:
@@ -190,12 +200,12 @@ def _add(first: Tensor | None, second: Tensor | None) -> Tensor | None:
 class _Packed:
     """A matrix W that many others are multiplied with, for the faster of PyTorch's two libraries.
 
-    In float32 on a CPU that is oneDNN, which takes half the time of the other on processors it knows and the other
-    does not, and as long elsewhere.
+    In float32 on a CPU that is oneDNN, which makes use of more kinds of processors than the other.
     """
 
     def __init__(self, weight: Tensor) -> None:
-        fits = weight.dtype == torch.float32 and not weight.is_cuda and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+        known = weight.dtype == torch.float32 and weight.device.type == "cpu"
+        fits = known and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
         self._weight = weight.contiguous().to_mkldnn() if fits else weight
 
     def product(self, values: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ class FisherConfig:
     """Sequences of each language, drawn without replacement; ``None`` takes all."""
 
     sequences_at_once: int = 64
-    """Bounds memory: of so many the states of all layers are held."""
+    """Bounds memory: of so many the states of all layers, and gradients of embeddings, are held."""
 
     seed: int = 0
     """Of the draw."""

@@ -7,13 +7,14 @@ there are such things, and the n-gram of every order. Three ways to mix them:
   sure each component is (its entropy and its largest probability), how long a context the n-gram knows, and how
   much text there was to learn from;
 * corrected: the same, times a factor for each character :math:`c` that a second small network finds from what all
-  components say of it, :math:`\exp r(\log p_1(c), \ldots, \log p_C(c))`. A product of powers is small where any
+  components say of it and from what the gating network :math:`h` sees,
+  :math:`\exp r(\log p_1(c), \ldots, \log p_C(c); h)`. A product of powers is small where any
   component is sure that a character does not come; the correction can tell a component that knows from one that has
   not seen it yet;
 * linear, the control: :math:`p(c) = \sum_k w_k \, p_k(c)`, with weights that depend on the length of the known
   context alone.
 
-Nothing in either depends on which characters or which language: weights learned on some languages serve any other.
+Nothing in any of them depends on which characters or which language: weights learned on some languages serve any other.
 """
 
 import math
@@ -39,7 +40,7 @@ class Mixing(StrEnum):
     LINEAR = "linear"
 
 
-BEST = Mixing.CORRECTED
+DEFAULT_MIXING = Mixing.CORRECTED
 """What models have unless they are asked for another."""
 
 _LEAST = -14.0

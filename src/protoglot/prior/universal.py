@@ -69,7 +69,7 @@ class Tuned:
     """All that was tried, with its scores."""
 
     strangers: tuple[str, ...] = ()
-    """Languages of another corpus that the mixers were learned on, too."""
+    """Languages of another corpus that the mixers were learned on, too: its name, and their codes there."""
 
     def mixer(self, mixing: Mixing, *, neighbours: bool = False) -> Mixer | None:
         """A mixer of some kind; where tuning knew of no correction, without one."""
@@ -316,7 +316,7 @@ def _tuned_from_parts(
             },
             calibration=None if content["calibration"] is None else Calibration(**content["calibration"]),
             trials=tuple(content["trials"]),
-            strangers=tuple(content.get("strangers", ())),
+            strangers=tuple(str(code) for code in content.get("strangers") or ()),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StorageError(f"{name}: damaged settings of adaptation ({error!r})") from error

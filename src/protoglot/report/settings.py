@@ -33,7 +33,7 @@ METHOD_SENTENCES = {
     "joint": "one network trained on all languages, the held-out ones too",
     "n-gram": "interpolated character n-gram of the same sentences alone",
     "mixture": "gated log-linear mixture of the network and the n-gram",
-    "corrected-mixture": "the same, corrected for each character by what both say of it",
+    "corrected-mixture": "such a mixture, corrected for each character by what network and n-gram say of it",
     "linear-mixture": "linear mixture of the network and the n-gram, the control",
     "calibrated": "mean of the universal prior, calibrated on validation languages",
 }
