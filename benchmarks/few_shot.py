@@ -329,14 +329,19 @@ def key_of(row: Row) -> tuple[Any, ...]:
 
 
 def preset_of(prior: Any) -> str:  # noqa: ANN401
-    """The preset that the network of a prior has the shape of."""
+    """The preset that the network of a prior has the shape of; sizes that its conditioning has no use for are not."""
     from dataclasses import replace
 
     from protoglot.model.config import PRESETS
 
     config = prior.mean.model.config
+    sizes = {
+        f"{kind}_size": getattr(config, f"{kind}_size") for kind in ("oest", "plat") if kind != config.conditioning
+    }
     names = [
-        name for name, preset in PRESETS.items() if replace(preset, conditioning=config.conditioning) == config
+        name
+        for name, preset in PRESETS.items()
+        if replace(preset, conditioning=config.conditioning, **sizes) == config
     ]
     return names[0] if names else "other"
 
