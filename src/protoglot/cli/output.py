@@ -184,7 +184,8 @@ def progress_over(total: int, label: str) -> Iterator[Callable[[str], None]]:
 
         def step(what: str) -> None:
             nonlocal started
-            progress.update(task, completed=started, description=f"{label} {what}")
+            # Drawn at once: a step may be over before the bar is drawn by itself.
+            progress.update(task, completed=started, description=f"{label} {what}", refresh=True)
             started += 1
 
         yield step
