@@ -54,10 +54,10 @@ def tiny_model(
 
 
 @torch.no_grad()
-def scatter(model: torch.nn.Module, generator: torch.Generator) -> None:
+def scatter(model: torch.nn.Module, generator: torch.Generator, *, size: float = 0.3) -> None:
     """Add noise to every weight."""
     for weight in model.parameters():
-        weight += 0.3 * torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
+        weight += size * torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
 
 
 def random_ids(length: int, num_sequences: int, vocabulary_size: int = 9, *, seed: int = 0) -> torch.Tensor:
@@ -137,7 +137,7 @@ def tiny_trained(
 def tiny_in_context_network(vocabulary: Vocabulary, *, seed: int = 0) -> InContextNetwork:
     """A network that was taught nothing, with no weight that is zero or equals another."""
     network = InContextNetwork(TINY_IN_CONTEXT, vocabulary_size=len(vocabulary), seed=seed)
-    scatter(network, torch.Generator().manual_seed(seed + 1))
+    scatter(network, torch.Generator().manual_seed(seed + 1), size=0.1)
     return network
 
 

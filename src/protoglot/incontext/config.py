@@ -28,11 +28,20 @@ class InContextConfig:
     gate_size: int = 96
     """Units between what the network knows of a position and how far it trusts each component, G."""
 
+    num_rounds: int = 2
+    """How often each character is told what stands beside it in the sentences."""
+
+    company_size: int = 128
+    """Units between what a character is told and how that changes it."""
+
+    language_size: int = 64
+    """Units between what all characters together are like and what states start from."""
+
     ngram: NGramConfig = field(default_factory=NGramConfig)
     """The n-gram whose orders it weighs; its order is K."""
 
     def __post_init__(self) -> None:
-        for name in ("window", "embedding_size", "hidden_size", "key_size", "gate_size"):
+        for name in (each.name for each in fields(self) if each.name != "ngram"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= _MAX_SIZE:
                 raise ConfigError(f"in-context.{name}: {value!r}; wanted a whole number from 1 to {_MAX_SIZE:,}")
@@ -55,7 +64,10 @@ class InContextConfig:
         """
         known = {each.name for each in fields(cls)}
         if not isinstance(value, Mapping) or set(value) != known:
-            raise ConfigError(f"{name}: not an in-context network; wanted the fields {', '.join(sorted(known))}")
+            raise ConfigError(
+                f"{name}: not an in-context network, or one of an older protoglot; wanted the fields "
+                f"{', '.join(sorted(known))}"
+            )
         ngram = NGramConfig.from_json(value["ngram"], name=name)
         try:
             return cls(**{**value, "ngram": ngram})
@@ -63,5 +75,13 @@ class InContextConfig:
             raise ConfigError(f"{name}: {error}") from error
 
 
-TINY = InContextConfig(embedding_size=6, hidden_size=8, key_size=4, gate_size=5, ngram=NGramConfig(order=3))
+TINY = InContextConfig(
+    embedding_size=6,
+    hidden_size=8,
+    key_size=4,
+    gate_size=5,
+    company_size=7,
+    language_size=4,
+    ngram=NGramConfig(order=3),
+)
 """Tests: learns in a second."""

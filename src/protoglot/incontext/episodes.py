@@ -1,7 +1,7 @@
 """Episodes in which learning is taught: some sentences of a language are evidence, and others are predicted.
 
-Both sides of an episode have as many sentences, and each serves the other as evidence, so that nothing that is read
-is read for one purpose alone. One side are sentences drawn from all over a text, the other is a running piece of it.
+Both sides of an episode have as many sentences, and each serves the other as evidence, so that no text is there for
+one purpose alone. One side are sentences drawn from all over a text, the other is a running piece of it.
 """
 
 from collections.abc import Mapping, Sequence

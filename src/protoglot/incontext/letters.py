@@ -73,7 +73,7 @@ def stand_ins(vocabulary: Vocabulary, known: Vocabulary, used: Collection[str]) 
 
     A known character stands for itself. A new one is stood for by the one it is most like, if that is not in use; or
     else by an unused letter of the same kind, as long as there are any: two letters that look alike to the network
-    could not be told apart.
+    are told apart by their company alone.
 
     Args:
         vocabulary: extends ``known``.

@@ -1,6 +1,7 @@
 """What a network remembers of sentences, and how it looks there for what may come next."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +37,7 @@ class Memory:
 
     @classmethod
     def from_parts(
-        cls, arrays: dict[str, NDArray[Any]], *, key_size: int, vocabulary_size: int, name: str
+        cls, arrays: Mapping[str, NDArray[Any]], *, key_size: int, vocabulary_size: int, name: str
     ) -> "Memory":
         """The memory that :meth:`parts` took apart.
 

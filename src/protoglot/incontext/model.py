@@ -11,12 +11,12 @@ from torch import Tensor
 
 from protoglot.batching import make_stream
 from protoglot.errors import ConfigError, StorageError
+from protoglot.incontext.company import Letters
 from protoglot.incontext.config import InContextConfig
 from protoglot.incontext.letters import stand_ins
 from protoglot.incontext.memory import Memory
 from protoglot.incontext.network import MOST_CHARACTERS, InContextNetwork
 from protoglot.incontext.windows import Windows
-from protoglot.model.network import NUM_UNPREDICTED
 from protoglot.splits import enough_sentences
 from protoglot.trained import check_weights, load_weights, weights_as_arrays
 from protoglot.vocabulary import Vocabulary
@@ -28,8 +28,7 @@ class InContextModel:
 
     network: InContextNetwork
     memory: Memory
-    known_ids: Tensor
-    """That stand for the ids of the language's vocabulary, (V,)."""
+    letters: Letters
 
     @classmethod
     @torch.no_grad()
@@ -48,9 +47,10 @@ class InContextModel:
         some = enough_sentences(sentences, MOST_CHARACTERS)
         stream = make_stream(some, vocabulary).astype(np.int64)[: MOST_CHARACTERS + 1]
         windows = torch.from_numpy(Windows(stream, network.config.window).of(0, len(stream) - 1))
-        states = network.states(known_ids[windows])
-        memory = network.memorise(states, windows[:, -1], torch.from_numpy(stream[1:]))
-        return cls(network=network, memory=memory, known_ids=known_ids)
+        read, next_ids = windows[:, -1], torch.from_numpy(stream[1:])
+        letters = network.letters_of(read, next_ids, known_ids)
+        memory = network.memorise(network.states(windows, letters), read, next_ids)
+        return cls(network=network, memory=memory, letters=letters)
 
     @property
     def window(self) -> int:
@@ -71,20 +71,19 @@ class InContextModel:
         """
         read = torch.from_numpy(windows)
         return self.network.predict(
-            self.network.states(self.known_ids[read]),
+            self.network.states(read, self.letters),
             read[:, -1],
             orders,
             depth,
             self.memory,
-            self.known_ids[NUM_UNPREDICTED:],
+            self.letters,
             num_characters=num_characters,
         )
 
     def parts(self) -> tuple[dict[str, object], dict[str, Mapping[str, NDArray[Any]]]]:
         """The model as JSON values and arrays by file."""
         facts, weights = network_parts(self.network)
-        memory = {**self.memory.parts(), "known_ids": self.known_ids.numpy()}
-        return facts, {"incontext": weights, "memory": memory}
+        return facts, {"incontext": weights, "memory": self.memory.parts(), "letters": self.letters.parts()}
 
     @classmethod
     def from_parts(
@@ -101,18 +100,13 @@ class InContextModel:
             StorageError: if something is missing or does not fit; ``name`` says where it was found.
         """
         network = network_from_parts(facts, tensors.get("incontext", {}), name=name)
-        arrays = dict(tensors.get("memory", {}))
-        known_ids = arrays.pop("known_ids", np.zeros(0))
-        if (
-            known_ids.shape != (vocabulary_size,)
-            or known_ids.dtype != np.int64
-            or not 0 <= known_ids.min() <= known_ids.max() < network.vocabulary_size
-        ):
-            raise StorageError(f"{name}: damaged memory; wanted a known id for each of {vocabulary_size} ids")
         memory = Memory.from_parts(
-            arrays, key_size=network.config.key_size, vocabulary_size=vocabulary_size, name=name
+            tensors.get("memory", {}), key_size=network.config.key_size, vocabulary_size=vocabulary_size, name=name
         )
-        return cls(network=network, memory=memory, known_ids=torch.tensor(known_ids))
+        letters = Letters.from_parts(
+            tensors.get("letters", {}), network.config, vocabulary_size=vocabulary_size, name=name
+        )
+        return cls(network=network, memory=memory, letters=letters)
 
 
 def network_parts(network: InContextNetwork) -> tuple[dict[str, object], dict[str, NDArray[Any]]]:
@@ -141,6 +135,9 @@ def network_from_parts(
     with torch.device("meta"):
         network = InContextNetwork(config, vocabulary_size=size)
     check_weights(network, arrays, name=name)
+    for part, values in arrays.items():
+        if not np.isfinite(values).all():
+            raise StorageError(f"{name}: {part}: values that are not finite; wanted finite ones")
     network = network.to_empty(device="cpu")
     load_weights(network, arrays, name=name)
     return network

@@ -242,21 +242,19 @@ def check_budget(budget: Budget) -> None:
 
 def episode_nats(network: InContextNetwork, episode: Episode) -> list[Tensor]:
     """What the network pays for every character of either side, (N,) each."""
-    states = [network.states(episode.known_ids[side.windows]) for side in episode.sides]
-    memories = [
-        network.memorise(found, side.windows[:, -1], side.next_ids)
-        for found, side in zip(states, episode.sides, strict=True)
-    ]
     costs = []
-    for side, found, memory in zip(episode.sides, states, reversed(memories), strict=True):
+    # Each side is read twice: what its characters are like, the one that is evidence says.
+    for side, other in zip(episode.sides, reversed(episode.sides), strict=True):
+        read = other.windows[:, -1]
+        letters = network.letters_of(read, other.next_ids, episode.known_ids)
         predicted = network.predict(
-            found,
+            network.states(side.windows, letters),
             side.windows[:, -1],
             side.orders,
             side.depth,
-            memory,
-            episode.known_ids[NUM_UNPREDICTED:],
-            num_characters=len(memory.ids),
+            network.memorise(network.states(other.windows, letters), read, other.next_ids),
+            letters,
+            num_characters=len(read),
         )
         costs.append(-predicted.gather(1, side.next_ids.unsqueeze(1) - NUM_UNPREDICTED).squeeze(1))
     return costs
