@@ -50,7 +50,7 @@ _LOUDER = 2.0
 """Times what company is like: means of embeddings are smaller than each of them."""
 
 LONGEST_EMBEDDING = 2.0
-"""What company makes of a character is no longer than this: a stroke between figures, which no training language has,
+"""What company makes of a character is no longer than this: a stroke between figures, which training text hardly has,
 would else drown out all others."""
 
 _LEAST_LENGTH = 1e-6
