@@ -42,12 +42,9 @@ class Relation:
 
     def pass_on(self, values: Tensor) -> Tensor:
         """What the company of each character is like: sums over givers by their shares, (V, E) -> (V, E)."""
-        return torch.zeros_like(values).index_add(
-            # unlike an index, an embedding has a gradient that is added up in one order
-            0,
-            self.receivers,
-            F.embedding(self.givers, values) * self.shares.unsqueeze(1),
-        )
+        # unlike that of an index, the gradient of an embedding is added up in one order: resuming stays exact
+        given = F.embedding(self.givers, values) * self.shares.unsqueeze(1)  # (P, E)
+        return torch.zeros_like(values).index_add(0, self.receivers, given)
 
     def variety(self, num_ids: int) -> tuple[Tensor, Tensor]:
         """The entropy of the shares of each character, and the largest of them, (V,) each; 0 for those without."""
@@ -63,7 +60,7 @@ class Company:
     relations: tuple[Relation, ...]
     """To what comes next, to what came before, and to what comes and came two characters further."""
 
-    facts: Tensor  # (V, F)
+    facts: Tensor  # (V, NUM_FACTS)
     frequencies: Tensor  # (V,), which add up to one
     language: Tensor  # (NUM_LANGUAGE_FACTS,)
 
