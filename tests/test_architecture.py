@@ -25,6 +25,7 @@ ROOMS = [
         "protoglot.statistics",
         "protoglot.shipped",
     ],
+    ["protoglot.reading"],
     ["protoglot.probing", "protoglot.description"],
     ["protoglot.report"],
     ["protoglot.batching", "protoglot.model", "protoglot.ngram"],
@@ -55,6 +56,7 @@ WITHOUT_TORCH = [
     *("protoglot.probing", "protoglot.report.write", "protoglot.report.averages"),
     *("protoglot.study.session", "protoglot.study.workers"),
     "protoglot.description",
+    "protoglot.reading.reader",
 ]
 
 

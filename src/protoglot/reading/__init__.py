@@ -1,0 +1,1 @@
+"""Models that learn as they read: evidence, scorer, reader."""

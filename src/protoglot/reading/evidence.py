@@ -1,0 +1,232 @@
+"""What has been read so far, counted: the state of the compiled kernel, and its evidence for the next character."""
+
+import copy
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from protoglot.reading import kernel
+from protoglot.reading.characters import Class, base_letter, class_of, folded, is_word_character
+from protoglot.reading.kernel import NUM_CHAIN, NUM_CONTEXTS, PLACE_FEATURES
+
+DISCOUNTS = np.tile(np.array([0.75, 1.1, 1.3]), (NUM_CHAIN + 2, 1))
+_CHUNK = 4096
+_UNKNOWN = -1  # in place of the symbol that comes next
+
+
+@dataclass(slots=True)
+class Batch:
+    """Evidence for the next symbol at some positions."""
+
+    position: np.ndarray
+    """(P,) where in the text."""
+    base: np.ndarray
+    """(P, V + 1) log probabilities of the chain; column 0 is a character not met yet; -inf for symbols not met yet."""
+    target: np.ndarray
+    """(P,) the column of what came."""
+    place: np.ndarray
+    """(P, F) features of the place."""
+    pointer: np.ndarray
+    """(P + 1,) where the entries of each position begin."""
+    row: np.ndarray
+    """(N,) candidate column of each entry."""
+    context: np.ndarray
+    """(N,) context of each entry."""
+    entry: np.ndarray
+    """(N, 6) features of each entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in what was read, to go back to."""
+
+    num_notes: int
+    length: int
+    num_met: int
+    num_characters: int
+    sizes: np.ndarray
+    place: np.ndarray
+    gains: np.ndarray
+    costs: np.ndarray
+    table: np.ndarray
+    """The very table of then: a larger one has taken its place where much was read since."""
+
+
+class Evidence:
+    """Counts of all contexts over the text read so far."""
+
+    def __init__(self) -> None:
+        self.symbols: dict[str, int] = {}
+        self.characters: list[str] = []
+        self._folds: dict[str, int] = {}
+        self.properties = np.zeros((64, kernel.PROPERTY_COLUMNS), np.int32)
+        self.text = np.zeros(1024, np.int32)
+        self.length = 0
+        self.num_symbols = np.array([kernel.NUM_SYMBOLS_AT_START], np.int64)
+        self.table = np.zeros(1 << 16, np.int32)
+        self.nodes = np.zeros((1 << 14, kernel.NODE_COLUMNS), np.int32)
+        self.entries = np.zeros((1 << 14, kernel.ENTRY_COLUMNS), np.int32)
+        self.sizes = np.array([1, 0], np.int64)
+        self.nodes[0, kernel.HASH_LOW] = 1
+        self.nodes[0, kernel.HEAD] = self.nodes[0, kernel.LAST] = self.nodes[0, kernel.LAST_BUT_ONE] = -1
+        self.nodes[0, kernel.TOP] = -1
+        self.place = np.zeros(kernel.PLACE_COLUMNS, np.int64)
+        self.gains = np.zeros((NUM_CONTEXTS, 3))
+        self.costs = np.array([3.0, 3.0, 0.0])
+        self.journal = np.zeros((1, kernel.JOURNAL_COLUMNS), np.int32)
+        self.num_journal = np.array([-1], np.int64)
+        self._num_marks = 0
+        for character in "\n ":
+            self.symbol_of(character)
+
+    def __copy__(self) -> Self:
+        """An independent copy, with no marks."""
+        twin = type(self)()
+        for name, value in vars(self).items():
+            setattr(twin, name, copy.copy(value))
+        num_nodes, num_entries = self.sizes
+        twin.nodes = self.nodes[: num_nodes + 1].copy()
+        twin.entries = self.entries[: num_entries + 1].copy()
+        twin.text = self.text[: self.length + 1].copy()
+        twin.journal = np.zeros((1, kernel.JOURNAL_COLUMNS), np.int32)
+        twin.num_journal = np.array([-1], np.int64)
+        twin._num_marks = 0
+        return twin
+
+    def mark(self) -> Mark:
+        """Remember this place; until :meth:`go_back` or :meth:`forget` is called, changes are noted."""
+        if self._num_marks == 0:
+            self.num_journal[0] = 0
+        self._num_marks += 1
+        return Mark(
+            num_notes=int(self.num_journal[0]),
+            length=self.length,
+            num_met=int(self.num_symbols[0]),
+            num_characters=len(self.characters),
+            sizes=self.sizes.copy(),
+            place=self.place.copy(),
+            gains=self.gains.copy(),
+            costs=self.costs.copy(),
+            table=self.table,
+        )
+
+    def forget(self, mark: Mark) -> None:
+        """A mark is not needed any more; marks are forgotten in the reverse of their order."""
+        self._num_marks -= 1
+        if self._num_marks == 0:
+            self.num_journal[0] = -1
+
+    def go_back(self, mark: Mark) -> None:
+        """Take back all that was read since a mark; the mark stays, later marks are gone."""
+        kernel.go_back(
+            self.table, self.nodes, self.entries, self.journal, mark.num_notes, int(self.num_journal[0]),
+            self.table is mark.table,
+        )  # fmt: skip
+        self.num_journal[0] = mark.num_notes
+        self.sizes[:] = mark.sizes
+        self.place[:] = mark.place
+        self.gains[:] = mark.gains
+        self.costs[:] = mark.costs
+        self.num_symbols[0] = mark.num_met
+        self.length = mark.length
+        for character in self.characters[mark.num_characters :]:
+            del self.symbols[character]
+        del self.characters[mark.num_characters :]
+        if self.table is not mark.table:
+            self.table[:] = 0
+            kernel.rebuild_table(self.table, self.nodes, int(self.sizes[0]))
+
+    def symbol_of(self, character: str) -> int:
+        """The number of a character, a new one if it was not met."""
+        symbol = self.symbols.get(character)
+        if symbol is None:
+            symbol = len(self.symbols)
+            self.symbols[character] = symbol
+            self.characters.append(character)
+            if symbol >= len(self.properties):
+                self.properties = np.concatenate([self.properties, np.zeros_like(self.properties)])
+            kind = class_of(character)
+            lower = folded(character)
+            fold = self._folds.setdefault(lower, len(self._folds))
+            is_vowel = class_of(lower).name in ("VOWEL", "MARK")
+            base = self._folds.setdefault(base_letter(character), len(self._folds))
+            is_mark = kind == Class.MARK
+            self.properties[symbol] = (kind, fold, is_word_character(character), is_vowel, base, is_mark)
+        return symbol
+
+    def encode(self, text: str) -> np.ndarray:
+        """Symbols of a text."""
+        return np.array([self.symbol_of(character) for character in text], np.int32)
+
+    def _make_room(self, num_characters: int) -> None:
+        need = self.length + num_characters
+        if need > len(self.text):
+            self.text = np.concatenate([self.text, np.zeros(max(need, len(self.text)), np.int32)])
+        need = int(self.sizes[0]) + (NUM_CONTEXTS + 1) * num_characters
+        if need > len(self.nodes):
+            extra = max(need - len(self.nodes), len(self.nodes) // 2)
+            self.nodes = np.concatenate([self.nodes, np.empty((extra, kernel.NODE_COLUMNS), np.int32)])
+        if 2 * need > len(self.table):
+            size = len(self.table)
+            while size < 2 * need:
+                size *= 2
+            self.table = np.zeros(size, np.int32)
+            kernel.rebuild_table(self.table, self.nodes, int(self.sizes[0]))
+        if self.num_journal[0] >= 0:
+            need = int(self.num_journal[0]) + (NUM_CONTEXTS + 1) * num_characters
+            if need > len(self.journal):
+                extra = max(need - len(self.journal), len(self.journal) // 2)
+                self.journal = np.concatenate([self.journal, np.empty((extra, kernel.JOURNAL_COLUMNS), np.int32)])
+        need = int(self.sizes[1]) + (NUM_CONTEXTS + 1) * num_characters
+        if need > len(self.entries):
+            extra = max(need - len(self.entries), len(self.entries) // 2)
+            self.entries = np.concatenate([self.entries, np.empty((extra, kernel.ENTRY_COLUMNS), np.int32)])
+
+    def read(self, text: str, emit: np.ndarray | None = None) -> Batch:
+        """Read a text; give the evidence for the characters where ``emit`` is set, as it was before each."""
+        symbols = self.encode(text)
+        return self.read_symbols(symbols, np.zeros(len(symbols), np.uint8) if emit is None else emit)
+
+    def next(self) -> Batch:
+        """The evidence for what comes after all that was read; nothing changes."""
+        return self.read_symbols(np.array([_UNKNOWN], np.int32), np.ones(1, np.uint8))
+
+    def read_symbols(self, symbols: np.ndarray, emit: np.ndarray) -> Batch:
+        """As :meth:`read`, of symbols."""
+        num_positions = int(emit.sum())
+        width = len(self.symbols) + 1
+        batch = Batch(
+            position=np.zeros(num_positions, np.int64),
+            base=np.empty((num_positions, width), np.float32),
+            target=np.zeros(num_positions, np.int64),
+            place=np.empty((num_positions, PLACE_FEATURES), np.float32),
+            pointer=np.zeros(num_positions + 1, np.int64),
+            row=np.empty(num_positions * 400 + 10_000, np.int32),
+            context=np.empty(num_positions * 400 + 10_000, np.int16),
+            entry=np.empty((num_positions * 400 + 10_000, kernel.ENTRY_FEATURES), np.float32),
+        )
+        sizes = np.zeros(3, np.int64)
+        done = 0
+        while done < len(symbols):
+            size = min(_CHUNK, len(symbols) - done)
+            self._make_room(size)
+            self.text[self.length : self.length + size] = symbols[done : done + size]
+            stop = kernel.read(
+                self.text, self.length, self.length + size, emit[done:], self.properties, self.num_symbols,
+                self.table, self.nodes, self.entries, self.sizes, self.place, self.gains, self.costs,
+                DISCOUNTS, self.journal, self.num_journal,
+                batch.position, batch.base, batch.target, batch.place, batch.pointer, batch.row, batch.context,
+                batch.entry, sizes, 1,
+            )  # fmt: skip
+            if stop < self.length + size:
+                extra = len(batch.row)
+                batch.row = np.concatenate([batch.row, np.empty(extra, np.int32)])
+                batch.context = np.concatenate([batch.context, np.empty(extra, np.int16)])
+                batch.entry = np.concatenate([batch.entry, np.empty((extra, kernel.ENTRY_FEATURES), np.float32)])
+            done += stop - self.length
+            if symbols[0] != _UNKNOWN:
+                self.length = stop
+        n = int(sizes[1])
+        batch.row, batch.context, batch.entry = batch.row[:n], batch.context[:n], batch.entry[:n]
+        return batch

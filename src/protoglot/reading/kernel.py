@@ -1,0 +1,559 @@
+"""Counts of every context over everything read so far, in compiled code.
+
+A *context* is what some function of the past looks like at a place: the last three letters, the word so far, the vowels
+of the word. Each context seen is a *node*; each symbol seen after it is an *entry* of that node. The nodes of the orders 0
+to 8 also keep counts with PPM's update exclusion: an order counts a symbol only where no longer order knew it.
+
+For every candidate symbol the *chain* interpolates the orders 0 to 8 with absolute discounting of the excluded counts.
+Every other context speaks relative to the chain: the *boost* of a symbol is the log ratio of its discounted estimate
+there to the estimate of the chain, up to a constant that is the same for all symbols. It is zero for all symbols that
+the context has not seen, so only entries need be looked at.
+"""
+
+import numpy as np
+from numba import njit
+
+from protoglot.reading.characters import NUM_CLASSES
+
+CONTEXTS = (
+    "order 1", "order 2", "order 3", "order 4", "order 5", "order 6", "order 7", "order 8",
+    "order 10", "order 12", "order 16", "order 20",
+    "word", "word, one before", "word, two before", "word, second before",
+    "letters 2-3 back", "letters 2-4 back", "letters 1, 3 back", "letters 1-2, 4 back",
+    "base order 3", "base order 4", "base order 6",
+    "letter, shape of 5", "shape of 8", "letter, length", "two letters, length",
+    "word before, letter", "end of word before, word", "word, place in line",
+    "two vowels, letter", "two consonants, letter",
+    "successors of order 1", "successors of order 2",
+    "beginning of word, length, letter", "length of word before, word", "beginning of word before, word",
+    "last separator, word", "base word", "base word, one before", "letters 2-5 back",
+)  # fmt: skip
+NUM_CONTEXTS = len(CONTEXTS)
+NUM_CHAIN = 8  # orders 1 to 8 come first; order 0 is node 0
+
+# Columns of a node.
+# Hash and counts of a node share a line of the cache.
+(
+    TOTAL, DISTINCT, HEAD, EXCLUDED, ONCE, TWICE, OFTEN, TIME, LAST, LAST_BUT_ONE, RUN, TOP, HASH_LOW, HASH_HIGH,
+) = range(14)  # fmt: skip
+NODE_COLUMNS = 16
+# Columns of an entry.
+SYMBOL, COUNT, EXCLUDED_COUNT, NEXT, SEEN, SEEN_TIME = range(6)
+ENTRY_COLUMNS = 6
+JOURNAL_COLUMNS = 3 + NODE_COLUMNS + ENTRY_COLUMNS
+
+# The state of a place.
+(
+    WORD, PREVIOUS, SECOND, LENGTH, WORDS_IN_LINE, END_OF_PREVIOUS, START_OF_PREVIOUS, START, SEPARATOR,
+    VOWEL_1, VOWEL_2, CONSONANT_1, CONSONANT_2, LETTER_1, LETTER_2, IN_LINE, PREVIOUS_LENGTH,
+    BASE_WORD, PREVIOUS_BASE, MARKS, BASES,
+) = range(21)  # fmt: skip
+NUM_BASES = 6  # base letters that are remembered, the last one at BASES
+PLACE_COLUMNS = 20 + NUM_BASES
+
+# Columns of the properties of a symbol.
+CLASS, FOLD, IS_WORD, IS_VOWEL, BASE, IS_MARK = range(6)
+PROPERTY_COLUMNS = 6
+
+CONTEXT_FEATURES = 8
+RECENT_CLASSES = 4
+NUM_GENERAL = 10
+PLACE_FEATURES = NUM_CONTEXTS * CONTEXT_FEATURES + NUM_GENERAL + RECENT_CLASSES * NUM_CLASSES
+ENTRY_FEATURES = 6
+
+NUM_SYMBOLS_AT_START = 2  # line feed and blank
+NOVEL = 0  # column of the candidate that stands for all characters not met yet; symbol s is column s + 1
+
+_K1 = np.uint64(0x9E3779B97F4A7C15)
+_K2 = np.uint64(0xBF58476D1CE4E5B9)
+_S29 = np.uint64(29)
+_S32 = np.uint64(32)
+_ONE = np.uint64(1)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+@njit(cache=True, inline="always")
+def _mix(h, x):
+    h = (h ^ (x + _ONE)) * _K1
+    h = (h ^ (h >> _S29)) * _K2
+    return h ^ (h >> _S32)
+
+
+@njit(cache=True, nogil=True)
+def rebuild_table(table, nodes, num_nodes):
+    """Fill an empty table with the nodes there are."""
+    mask = np.uint64(len(table) - 1)
+    for node in range(1, num_nodes):
+        slot = np.uint64(np.uint32(nodes[node, HASH_LOW])) & mask
+        while table[slot] != 0:
+            slot = (slot + _ONE) & mask
+        table[slot] = node
+
+
+@njit(cache=True, inline="always")
+def _find(table, nodes, h):
+    mask = np.uint64(len(table) - 1)
+    slot = h & _LOW & mask
+    low = np.int32(h & _LOW)
+    high = np.int32(h >> _S32)
+    while True:
+        found = np.int64(table[slot])
+        if found == 0:
+            return -1
+        if nodes[found, HASH_LOW] == low and nodes[found, HASH_HIGH] == high:
+            return found
+        slot = (slot + _ONE) & mask
+
+
+@njit(cache=True, inline="always")
+def _insert(table, h, node):
+    mask = np.uint64(len(table) - 1)
+    slot = h & _LOW & mask
+    while table[slot] != 0:
+        slot = (slot + _ONE) & mask
+    table[slot] = node
+    return slot
+
+
+@njit(cache=True, inline="always")
+def _symbol_back(text, t, k):
+    return np.uint64(text[t - k] + 1) if t >= k else np.uint64(0)
+
+
+@njit(cache=True, nogil=True)
+def context_hashes(text, t, properties, place, nodes, order_nodes, hashes):
+    """Hashes of the contexts of position ``t``, but for those that need the nodes of orders 1 and 2."""
+    zero = np.uint64(0)
+    h = np.uint64(77)
+    j = 0
+    limit = 20
+    for k in range(1, limit + 1):
+        h = _mix(h, _symbol_back(text, t, k))
+        if k <= 8 or k == 10 or k == 12 or k == 16 or k == 20:
+            hashes[j] = _mix(h, np.uint64(1000 + j)) if t >= k else zero
+            j += 1
+    word = np.uint64(place[WORD])
+    previous = np.uint64(place[PREVIOUS])
+    second = np.uint64(place[SECOND])
+    length = np.uint64(min(place[LENGTH], 12))
+    s1 = _symbol_back(text, t, 1)
+    s2 = _symbol_back(text, t, 2)
+    s3 = _symbol_back(text, t, 3)
+    s4 = _symbol_back(text, t, 4)
+    one = _mix(np.uint64(9), word)
+    hashes[12] = _mix(one, np.uint64(12))
+    hashes[13] = _mix(_mix(one, previous), np.uint64(13))
+    hashes[14] = _mix(_mix(_mix(one, previous), second), np.uint64(14))
+    hashes[15] = _mix(_mix(one, second), np.uint64(15))
+    hashes[16] = _mix(_mix(_mix(np.uint64(16), s2), s3), zero)
+    hashes[17] = _mix(_mix(_mix(np.uint64(17), s2), s3), s4)
+    hashes[18] = _mix(_mix(_mix(np.uint64(18), s1), s3), zero)
+    hashes[19] = _mix(_mix(_mix(np.uint64(19), s1), s2), s4)
+    s5 = _symbol_back(text, t, 5)
+    hashes[40] = _mix(_mix(hashes[17], s5), np.uint64(40))
+    f = _mix(np.uint64(20), np.uint64(place[MARKS]))
+    shape = np.uint64(23)
+    shape5 = zero
+    for k in range(1, 9):
+        if t >= k:
+            s = text[t - k]
+            c = properties[s, CLASS]
+            coarse = c
+            if properties[s, IS_WORD] == 1:
+                coarse = 100 + properties[s, IS_VOWEL]
+            shape = _mix(shape, np.uint64(coarse))
+        else:
+            shape = _mix(shape, np.uint64(999))
+        if k <= NUM_BASES:
+            f = _mix(f, np.uint64(place[BASES + k - 1]))
+        if k == 3:
+            hashes[20] = _mix(f, np.uint64(20))
+        elif k == 4:
+            hashes[21] = _mix(f, np.uint64(21))
+        elif k == 6:
+            hashes[22] = _mix(f, np.uint64(22))
+            shape5 = shape
+    hashes[23] = _mix(_mix(shape5, s1), np.uint64(23))
+    hashes[24] = _mix(shape, np.uint64(24))
+    hashes[25] = _mix(_mix(np.uint64(25), s1), length)
+    hashes[26] = _mix(_mix(_mix(np.uint64(26), s1), s2), length)
+    hashes[27] = _mix(_mix(_mix(np.uint64(27), s1), previous), np.uint64(min(place[LENGTH], 1)))
+    hashes[28] = _mix(_mix(np.uint64(28), np.uint64(place[END_OF_PREVIOUS])), word)
+    hashes[29] = _mix(_mix(np.uint64(29), np.uint64(min(place[WORDS_IN_LINE], 3))), word)
+    hashes[30] = _mix(_mix(_mix(np.uint64(30), np.uint64(place[VOWEL_1])), np.uint64(place[VOWEL_2])), s1)
+    hashes[31] = _mix(_mix(_mix(np.uint64(31), np.uint64(place[CONSONANT_1])), np.uint64(place[CONSONANT_2])), s1)
+    hashes[34] = _mix(_mix(_mix(np.uint64(34), np.uint64(place[START])), length), s1)
+    hashes[35] = _mix(_mix(np.uint64(35), np.uint64(place[PREVIOUS_LENGTH])), word)
+    hashes[36] = _mix(_mix(np.uint64(36), np.uint64(place[START_OF_PREVIOUS])), word)
+    base = _mix(_mix(np.uint64(38), np.uint64(place[BASE_WORD])), np.uint64(place[MARKS]))
+    hashes[38] = base
+    hashes[39] = _mix(base, np.uint64(place[PREVIOUS_BASE]))
+    hashes[37] = _mix(_mix(np.uint64(37), np.uint64(place[SEPARATOR])), word)
+
+
+@njit(cache=True, inline="always")
+def _indirect(nodes, node, s, salt):
+    """A context of what followed the last two times that another context came."""
+    if node < 0:
+        return np.uint64(0)
+    h = _mix(np.uint64(salt), np.uint64(nodes[node, LAST] + 1))
+    return _mix(_mix(h, np.uint64(nodes[node, LAST_BUT_ONE] + 1)), s)
+
+
+@njit(cache=True, nogil=True)
+def advance_place(place, s, properties):
+    """Go past a symbol."""
+    if s == 0:
+        place[IN_LINE] = 0
+        place[WORDS_IN_LINE] = 0
+    else:
+        place[IN_LINE] += 1
+    if properties[s, IS_MARK] == 1:
+        place[MARKS] += 1
+    else:
+        place[MARKS] = 0
+        for k in range(NUM_BASES - 1, 0, -1):
+            place[BASES + k] = place[BASES + k - 1]
+        place[BASES] = properties[s, BASE] + 1
+    if properties[s, IS_WORD] == 1:
+        f = properties[s, FOLD] + 1
+        if place[LENGTH] == 0:
+            place[WORD] = 0
+            place[BASE_WORD] = 0
+            place[START] = 0
+            place[VOWEL_1] = place[VOWEL_2] = place[CONSONANT_1] = place[CONSONANT_2] = 0
+            place[LETTER_1] = place[LETTER_2] = 0
+        place[WORD] = np.int64(_mix(np.uint64(place[WORD]), np.uint64(f)) >> _ONE)
+        if properties[s, IS_MARK] == 0:
+            place[BASE_WORD] = np.int64(_mix(np.uint64(place[BASE_WORD]), np.uint64(properties[s, BASE])) >> _ONE)
+        if place[LENGTH] < 2:
+            place[START] = np.int64(_mix(np.uint64(place[START]), np.uint64(f)) >> _ONE)
+        place[LENGTH] += 1
+        place[LETTER_2] = place[LETTER_1]
+        place[LETTER_1] = f
+        if properties[s, IS_VOWEL] == 1:
+            place[VOWEL_2] = place[VOWEL_1]
+            place[VOWEL_1] = f
+        else:
+            place[CONSONANT_2] = place[CONSONANT_1]
+            place[CONSONANT_1] = f
+    else:
+        if place[LENGTH] > 0:
+            place[SECOND] = place[PREVIOUS]
+            place[PREVIOUS] = place[WORD]
+            place[PREVIOUS_BASE] = place[BASE_WORD]
+            place[END_OF_PREVIOUS] = place[LETTER_1] * 100003 + place[LETTER_2]
+            place[START_OF_PREVIOUS] = place[START]
+            place[PREVIOUS_LENGTH] = min(place[LENGTH], 12)
+            place[LENGTH] = 0
+            place[WORDS_IN_LINE] += 1
+            place[SEPARATOR] = 0
+            place[WORD] = 0
+        place[SEPARATOR] = np.int64(_mix(np.uint64(place[SEPARATOR]), np.uint64(s)) >> _ONE)
+        # Between words, the separators since the last one take the place of the word so far.
+        place[WORD] = np.int64(_mix(np.uint64(place[WORD]), np.uint64(s + 1_000_000)) >> _ONE)
+        place[BASE_WORD] = place[WORD]
+        if s == 0:
+            place[PREVIOUS] = place[SECOND] = place[PREVIOUS_BASE] = 0
+            place[END_OF_PREVIOUS] = place[START_OF_PREVIOUS] = place[PREVIOUS_LENGTH] = 0
+
+
+@njit(cache=True, inline="always")
+def _entry_of(nodes, entries, node, s):
+    e = nodes[node, HEAD]
+    while e >= 0 and entries[e, SYMBOL] != s:
+        e = entries[e, NEXT]
+    return e
+
+
+@njit(cache=True, nogil=True)
+def read(
+    text, start, stop, emit, properties, num_symbols,
+    table, nodes, entries, sizes, place, gains, costs, discounts, journal, num_journal,
+    out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_entry, out_sizes,
+    learn,
+):  # fmt: skip
+    """Read ``text[start:stop]``; where ``emit`` is set, write the evidence for the next symbol first.
+
+    Returns:
+        The position at which it stopped: earlier than ``stop`` where the room for entries is used up.
+    """
+    num_contexts = gains.shape[0]
+    hashes = np.zeros(num_contexts, np.uint64)
+    found = np.full(num_contexts, -1, np.int64)
+    chain = np.zeros(out_base.shape[1], np.float64)
+    order_nodes = np.zeros(2, np.int64)
+    is_marked = num_journal[0] >= 0
+    for t in range(start, stop):
+        v = num_symbols[0]
+        # What stands at the end of the text may be unknown yet: then only evidence is wanted.
+        s = text[t] if t < len(text) else -1
+        context_hashes(text, t, properties, place, nodes, order_nodes, hashes)
+        for j in range(num_contexts):
+            if j != 32 and j != 33:
+                found[j] = _find(table, nodes, hashes[j]) if hashes[j] != 0 else -1
+        hashes[32] = _indirect(nodes, found[0], _symbol_back(text, t, 1), 32)
+        hashes[33] = _indirect(nodes, found[1], _symbol_back(text, t, 1), 33)
+        for j in range(32, 34):
+            found[j] = _find(table, nodes, hashes[j]) if hashes[j] != 0 else -1
+
+        if emit[t - start] == 1:
+            p = out_sizes[0]
+            room = 0
+            for j in range(num_contexts):
+                if found[j] >= 0:
+                    room += nodes[found[j], DISTINCT]
+            if p >= len(out_position) or out_sizes[1] + room > len(out_row):
+                return t
+            _emit(
+                t, s, v, text, properties, found, nodes, entries, place, gains, costs, discounts, chain, p,
+                out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_entry, out_sizes,
+            )  # fmt: skip
+        if learn == 0 or s < 0:
+            continue
+
+        # What the chain and each context gave the symbol that came.
+        once = nodes[0, ONCE]
+        x0 = nodes[0, EXCLUDED]
+        novel = (once + 0.5) / (x0 + 1.5)
+        if s >= v:
+            p_chain = novel
+        else:
+            p_chain = (1.0 - novel) / v
+        is_known = False
+        for k in range(0, NUM_CHAIN + 1):
+            node = 0 if k == 0 else found[k - 1]
+            if node < 0 or nodes[node, EXCLUDED] == 0:
+                if k == 0:
+                    continue
+                break
+            x = 0
+            if s < v:
+                e = _entry_of(nodes, entries, node, s)
+                if e >= 0:
+                    x = entries[e, EXCLUDED_COUNT]
+            escape = (
+                discounts[k, 0] * nodes[node, ONCE]
+                + discounts[k, 1] * nodes[node, TWICE]
+                + discounts[k, 2] * nodes[node, OFTEN]
+            )
+            kept = x - discounts[k, min(x, 3) - 1] if x > 0 else 0.0
+            p_chain = (kept + escape * p_chain) / nodes[node, EXCLUDED]
+        cost = -np.log(p_chain)
+        costs[0] += 0.05 * (cost - costs[0])
+        costs[1] += max(0.003, 1.0 / (costs[2] + 2.0)) * (cost - costs[1])
+        costs[2] += 1.0
+
+        for j in range(num_contexts):
+            node = found[j]
+            if node < 0:
+                continue
+            e = _entry_of(nodes, entries, node, s) if s < v else -1
+            n = entries[e, COUNT] if e >= 0 else 0
+            d = discounts[NUM_CHAIN + 1, 0]
+            escape = d * nodes[node, DISTINCT]
+            kept = n - d if n > 0 else 0.0
+            gain = np.log((kept / p_chain + escape) / nodes[node, TOTAL])
+            gain = min(max(gain, -3.0), 3.0)
+            gains[j, 0] += 0.05 * (gain - gains[j, 0])
+            gains[j, 1] += max(0.004, 1.0 / (gains[j, 2] + 4.0)) * (gain - gains[j, 1])
+            gains[j, 2] += 1.0
+
+        # Count it: longest order first, so that exclusion knows what longer ones knew.
+        for step in range(-NUM_CHAIN, num_contexts - NUM_CHAIN + 1):
+            if step < 0:
+                j = -step - 1  # orders 8 to 1
+            elif step == 0:
+                j = -1  # order 0
+            else:
+                j = NUM_CHAIN + step - 1
+            if j >= 0:
+                node = found[j]
+                if hashes[j] == 0:
+                    continue
+            else:
+                node = 0
+            slot = -1
+            if node < 0:
+                node = sizes[0]
+                sizes[0] += 1
+                for column in range(NODE_COLUMNS):
+                    nodes[node, column] = 0
+                nodes[node, HEAD] = -1
+                nodes[node, LAST] = -1
+                nodes[node, LAST_BUT_ONE] = -1
+                nodes[node, TOP] = -1
+                nodes[node, HASH_LOW] = np.int32(hashes[j] & _LOW)
+                nodes[node, HASH_HIGH] = np.int32(hashes[j] >> _S32)
+                slot = np.int64(_insert(table, hashes[j], node))
+            e = _entry_of(nodes, entries, node, s)
+            was_known = e >= 0
+            if is_marked:
+                n = num_journal[0]
+                num_journal[0] = n + 1
+                journal[n, 0] = node
+                journal[n, 1] = slot
+                journal[n, 2] = e
+                for column in range(NODE_COLUMNS):
+                    journal[n, 3 + column] = nodes[node, column]
+                if was_known:
+                    for column in range(ENTRY_COLUMNS):
+                        journal[n, 3 + NODE_COLUMNS + column] = entries[e, column]
+            if not was_known:
+                e = sizes[1]
+                sizes[1] += 1
+                entries[e, SYMBOL] = s
+                entries[e, COUNT] = 0
+                entries[e, EXCLUDED_COUNT] = 0
+                entries[e, NEXT] = nodes[node, HEAD]
+                entries[e, SEEN] = 0
+                nodes[node, HEAD] = e
+                nodes[node, DISTINCT] = nodes[node, DISTINCT] + 1
+            entries[e, COUNT] = entries[e, COUNT] + 1
+            nodes[node, TOTAL] = nodes[node, TOTAL] + 1
+            entries[e, SEEN] = nodes[node, TOTAL]
+            entries[e, SEEN_TIME] = t
+            if nodes[node, LAST] == s:
+                nodes[node, RUN] = nodes[node, RUN] + 1
+            else:
+                nodes[node, RUN] = 1
+            nodes[node, LAST_BUT_ONE] = nodes[node, LAST]
+            nodes[node, LAST] = s
+            nodes[node, TIME] = t
+            top = nodes[node, TOP]
+            if top < 0 or entries[e, COUNT] > entries[top, COUNT]:
+                nodes[node, TOP] = e
+            if step <= 0 and not is_known:
+                x = entries[e, EXCLUDED_COUNT] + 1
+                entries[e, EXCLUDED_COUNT] = x
+                nodes[node, EXCLUDED] = nodes[node, EXCLUDED] + 1
+                if x == 1:
+                    nodes[node, ONCE] = nodes[node, ONCE] + 1
+                elif x == 2:
+                    nodes[node, ONCE] = nodes[node, ONCE] - 1
+                    nodes[node, TWICE] = nodes[node, TWICE] + 1
+                elif x == 3:
+                    nodes[node, TWICE] = nodes[node, TWICE] - 1
+                    nodes[node, OFTEN] = nodes[node, OFTEN] + 1
+            if step <= 0 and was_known:
+                is_known = True
+        if s >= v:
+            num_symbols[0] = s + 1
+        advance_place(place, s, properties)
+    return stop
+
+
+@njit(cache=True, nogil=True)
+def go_back(table, nodes, entries, journal, start, stop, is_same_table):
+    """Take back what the journal notes from ``start`` to ``stop``, the last first."""
+    for n in range(stop - 1, start - 1, -1):
+        node = journal[n, 0]
+        for column in range(NODE_COLUMNS):
+            nodes[node, column] = journal[n, 3 + column]
+        e = journal[n, 2]
+        if e >= 0:
+            for column in range(ENTRY_COLUMNS):
+                entries[e, column] = journal[n, 3 + NODE_COLUMNS + column]
+        if is_same_table and journal[n, 1] >= 0:
+            table[journal[n, 1]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _emit(
+    t, s, v, text, properties, found, nodes, entries, place, gains, costs, discounts, chain, p,
+    out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_entry, out_sizes,
+):  # fmt: skip
+    num_contexts = gains.shape[0]
+    out_position[p] = t
+    out_target[p] = NOVEL if s >= v else s + 1  # unknown yet: -1 + 1, which nobody reads
+
+    novel = (nodes[0, ONCE] + 0.5) / (nodes[0, EXCLUDED] + 1.5)
+    chain[NOVEL] = novel
+    for c in range(1, v + 1):
+        chain[c] = (1.0 - novel) / v
+    longest = 0
+    for k in range(0, NUM_CHAIN + 1):
+        node = 0 if k == 0 else found[k - 1]
+        if node < 0 or nodes[node, EXCLUDED] == 0:
+            if k == 0:
+                continue
+            break
+        longest = k
+        x_total = nodes[node, EXCLUDED]
+        escape = (
+            discounts[k, 0] * nodes[node, ONCE]
+            + discounts[k, 1] * nodes[node, TWICE]
+            + discounts[k, 2] * nodes[node, OFTEN]
+        ) / x_total
+        for c in range(0, v + 1):
+            chain[c] *= escape
+        e = nodes[node, HEAD]
+        while e >= 0:
+            x = entries[e, EXCLUDED_COUNT]
+            if x > 0:
+                chain[entries[e, SYMBOL] + 1] += (x - discounts[k, min(x, 3) - 1]) / x_total
+            e = entries[e, NEXT]
+    entropy = 0.0
+    highest = 0.0
+    for c in range(0, v + 1):
+        log_p = np.log(chain[c])
+        out_base[p, c] = log_p
+        entropy -= chain[c] * log_p
+        highest = max(highest, chain[c])
+    for c in range(v + 1, out_base.shape[1]):
+        out_base[p, c] = -np.inf
+
+    d = discounts[NUM_CHAIN + 1, 0]
+    w = out_sizes[1]
+    for j in range(num_contexts):
+        node = found[j]
+        q = j * CONTEXT_FEATURES
+        if node < 0:
+            for i in range(CONTEXT_FEATURES):
+                out_place[p, q + i] = 0.0
+        else:
+            total = nodes[node, TOTAL]
+            escape = d * nodes[node, DISTINCT]
+            out_place[p, q] = 1.0
+            out_place[p, q + 1] = np.log(total) / 5.0
+            out_place[p, q + 2] = nodes[node, DISTINCT] / total
+            out_place[p, q + 3] = entries[nodes[node, TOP], COUNT] / total
+            out_place[p, q + 4] = np.log(nodes[node, RUN]) / 3.0
+            out_place[p, q + 5] = np.log(1.0 + t - nodes[node, TIME]) / 8.0
+            out_place[p, q + 6] = gains[j, 0]
+            e = nodes[node, HEAD]
+            last = nodes[node, LAST]
+            while e >= 0:
+                symbol = entries[e, SYMBOL]
+                n = entries[e, COUNT]
+                out_row[w] = symbol + 1
+                out_context[w] = j
+                out_entry[w, 0] = np.log(1.0 + (n - d) / (escape * chain[symbol + 1])) / 4.0
+                out_entry[w, 1] = np.log(n) / 3.0
+                out_entry[w, 2] = np.log(n / total) / 2.0
+                out_entry[w, 3] = (1.0 + np.log(nodes[node, RUN])) / 2.0 if symbol == last else 0.0
+                out_entry[w, 4] = 1.0 / (1.0 + total - entries[e, SEEN])
+                out_entry[w, 5] = np.log(1.0 + t - entries[e, SEEN_TIME]) / 8.0
+                w += 1
+                e = entries[e, NEXT]
+        out_place[p, q + 7] = gains[j, 1]
+    out_sizes[1] = w
+    q = num_contexts * CONTEXT_FEATURES
+    out_place[p, q] = entropy / 3.0
+    out_place[p, q + 1] = highest
+    out_place[p, q + 2] = np.log(chain[NOVEL]) / 8.0
+    out_place[p, q + 3] = costs[0] / 3.0
+    out_place[p, q + 4] = costs[1] / 3.0
+    out_place[p, q + 5] = np.log(t + 10.0) / 8.0
+    out_place[p, q + 6] = np.log(v) / 4.0
+    out_place[p, q + 7] = min(place[LENGTH], 15) / 8.0
+    out_place[p, q + 8] = np.log(1.0 + place[IN_LINE]) / 4.0
+    out_place[p, q + 9] = longest / 8.0
+    q += NUM_GENERAL
+    for i in range(RECENT_CLASSES * NUM_CLASSES):
+        out_place[p, q + i] = 0.0
+    for k in range(1, RECENT_CLASSES + 1):
+        if t >= k:
+            out_place[p, q + (k - 1) * NUM_CLASSES + properties[text[t - k], CLASS]] = 1.0
+    out_pointer[p + 1] = w
+    out_sizes[0] = p + 1

@@ -1,0 +1,350 @@
+"""A model that learns as it reads."""
+
+import copy
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protoglot.artefacts import load_artefact, save_artefact
+from protoglot.errors import StorageError
+from protoglot.reading import kernel, online
+from protoglot.reading.characters import NUM_CLASSES, class_of
+from protoglot.reading.evidence import Batch, Evidence, Mark
+from protoglot.reading.reading_loop import score_batch
+from protoglot.reading.scorer import NOT_MET, UNKNOWN, Scorer
+
+KIND = "reader"
+_PIECE = 512  # characters whose evidence is in memory at once
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text, and how surprising each of its characters was."""
+
+    text: str
+
+    bits: NDArray[np.float64]
+    """Surprisal of every character, line feeds included, (T,)."""
+
+    @property
+    def total_bits(self) -> float:
+        """Of the whole text."""
+        return math.fsum(self.bits.tolist())
+
+    @property
+    def bits_per_character(self) -> float:
+        """Mean; not a number for an empty text."""
+        return self.total_bits / len(self.bits) if len(self.bits) else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What comes next."""
+
+    characters: Sequence[str]
+    """Those that were met, and those that were not but that other languages have."""
+
+    probabilities: NDArray[np.float64]
+    """Of these characters."""
+
+    rest: float
+    """Probability of all other characters together."""
+
+    def most_likely(self, number: int) -> list[tuple[str, float]]:
+        """The likeliest characters, the likeliest first."""
+        order = np.argsort(-self.probabilities, kind="stable")[:number]
+        return [(self.characters[i], float(self.probabilities[i])) for i in order]
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderMark:
+    """A place in what was read, to go back to (:meth:`Reader.undo`)."""
+
+    evidence: Mark
+    counts: NDArray[np.float32]
+    corrections: tuple[NDArray[np.float64], ...]
+
+
+class Reader:
+    """Predicts a text character by character, and learns from each once it has come.
+
+    A line feed ends a sentence and is a character like any other. Every distribution is over all of Unicode.
+
+    Args:
+        scorer: what turns evidence into probabilities.
+        language: code or name of the language; may be empty.
+        with_letters: whether the scorer's network of letters is used; without it, a reader is faster.
+        learn_online: whether the corrections of the scorer are learned.
+    """
+
+    def __init__(
+        self, scorer: Scorer, *, language: str = "", with_letters: bool = True, learn_online: bool = True
+    ) -> None:
+        self.scorer = scorer
+        self.language = language
+        self.with_letters = with_letters
+        self.learn_online = learn_online
+        self._evidence = Evidence()
+        self._counts = np.zeros(64, np.float32)
+        self._letters = np.zeros(64, np.int64)
+        self._kinds = np.full(64, NUM_CLASSES, np.int64)
+        self._letters[0] = NOT_MET
+        self._corrections = (
+            np.zeros(online.NUM_SETS),
+            np.zeros((online.NUM_SETS, kernel.NUM_CONTEXTS)),
+            np.zeros((kernel.NUM_CONTEXTS, online.NUM_STATES)),
+            np.zeros(64),
+            np.zeros((64, 64)),
+            np.zeros(online.NUM_BIASES),
+        )
+        self._know_new_symbols(0)
+
+    @property
+    def num_characters(self) -> int:
+        """Characters read so far."""
+        return self._evidence.length
+
+    @property
+    def text(self) -> str:
+        """All that was read."""
+        characters = self._evidence.characters
+        return "".join(characters[symbol] for symbol in self._evidence.text[: self._evidence.length])
+
+    @property
+    def characters(self) -> list[str]:
+        """The characters met, the first first; line feed and blank are known from the start."""
+        return self._evidence.characters[: int(self._evidence.num_symbols[0])]
+
+    def read(self, text: str, *, on_progress: Callable[[int], None] | None = None) -> Reading:
+        """Read on: how surprising each character is, and learn from it.
+
+        Args:
+            text: any; every character counts as it stands, and a line feed ends a sentence.
+            on_progress: called with the number of characters of each piece that was read.
+        """
+        bits = np.empty(len(text))
+        for start in range(0, len(text), _PIECE):
+            piece = text[start : start + _PIECE]
+            bits[start : start + len(piece)] = self._read_piece(piece)
+            if on_progress is not None:
+                on_progress(len(piece))
+        return Reading(text, bits)
+
+    def score(self, text: str) -> Reading:
+        """How surprising a text is if it comes next; the reader is as it was afterwards.
+
+        Within the text, what comes later is predicted with what came earlier.
+        """
+        mark = self.mark()
+        reading = self.read(text)
+        self.undo(mark)
+        self.forget(mark)
+        return reading
+
+    def predict(self) -> Prediction:
+        """What comes next."""
+        met = self.characters
+        _, queries, probabilities = self._score(self._evidence.next(), is_known=False)
+        num_met = len(met)
+        known, outside = self._first_probabilities(met, self._last_class(), queries[0])
+        new = np.flatnonzero(np.isfinite(known))
+        novel = probabilities[kernel.NOVEL]
+        return Prediction(
+            characters=[*met, *(self.scorer.first.characters[i] for i in new)],
+            probabilities=np.concatenate([probabilities[1 : num_met + 1], novel * np.exp(known[new])]),
+            rest=float(novel * math.exp(outside)),
+        )
+
+    def mark(self) -> ReaderMark:
+        """Remember this place."""
+        return ReaderMark(
+            self._evidence.mark(), self._counts.copy(), tuple(array.copy() for array in self._corrections)
+        )
+
+    def undo(self, mark: ReaderMark) -> None:
+        """Go back to a mark, as if nothing had been read since; the mark can be used again."""
+        self._evidence.go_back(mark.evidence)
+        self._counts[:] = 0
+        self._counts[: len(mark.counts)] = mark.counts
+        for array, before in zip(self._corrections, mark.corrections, strict=True):
+            array[...] = 0
+            array[tuple(slice(size) for size in before.shape)] = before
+
+    def forget(self, mark: ReaderMark) -> None:
+        """A mark is not needed any more; the latest mark first."""
+        self._evidence.forget(mark.evidence)
+
+    def __copy__(self) -> Self:
+        """A reader that has read the same and goes its own way."""
+        twin = type(self)(
+            self.scorer, language=self.language, with_letters=self.with_letters, learn_online=self.learn_online
+        )
+        twin._evidence = copy.copy(self._evidence)
+        twin._counts = self._counts.copy()
+        twin._letters = self._letters.copy()
+        twin._kinds = self._kinds.copy()
+        twin._corrections = tuple(array.copy() for array in self._corrections)  # type: ignore[assignment]
+        return twin
+
+    def copy(self) -> Self:
+        """A reader that has read the same and goes its own way."""
+        return copy.copy(self)
+
+    def save(self, path: str | Path, *, provenance: Mapping[str, object] | None = None) -> None:
+        """Write the reader as a directory: what it has read, and its online weights; the scorer is not in it.
+
+        Raises:
+            StorageError: if it cannot be written.
+        """
+        evidence = self._evidence
+        read = np.array([ord(character) for character in evidence.characters], np.uint32)
+        scales, boosts, states, symbols, pairs, triples = self._corrections
+        save_artefact(
+            Path(path),
+            kind=KIND,
+            content={
+                "scorer": self.scorer.identity,
+                "language": self.language,
+                "with_letters": self.with_letters,
+                "learn_online": self.learn_online,
+                "provenance": dict(provenance or {}),
+            },
+            tensors={
+                "reader": {
+                    "characters": read,
+                    "text": evidence.text[: evidence.length].astype(np.uint32),
+                    "scales": scales,
+                    "boosts": boosts,
+                    "states": states,
+                    "symbols": symbols,
+                    "pairs": pairs,
+                    "triples": triples,
+                }
+            },
+        )
+
+    @classmethod
+    def load(cls, path: str | Path, scorer: Scorer) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Args:
+            path: the directory.
+            scorer: the one that the reader was saved with.
+
+        Raises:
+            StorageError: if it is missing or damaged, or was made with another scorer.
+        """
+        content, files = load_artefact(Path(path), kind=KIND)
+        tensors = files.get("reader", {})
+        if content.get("scorer") != scorer.identity:
+            raise StorageError(
+                f"{path}: made with scorer {str(content.get('scorer'))[:12]}, this is {scorer.identity[:12]}; "
+                "wanted the same release of protoglot, or the same bundle"
+            )
+        reader = cls(
+            scorer,
+            language=str(content.get("language", "")),
+            with_letters=content.get("with_letters") is not False,
+            learn_online=content.get("learn_online") is not False,
+        )
+        try:
+            characters = [chr(code) for code in tensors["characters"].tolist()]
+            text = "".join(characters[symbol] for symbol in tensors["text"].tolist())
+            reader._count(text)
+            for array, name in zip(
+                reader._corrections, ("scales", "boosts", "states", "symbols", "pairs", "triples"), strict=True
+            ):
+                array[...] = tensors[name]
+        except (KeyError, IndexError, ValueError, OverflowError) as error:
+            raise StorageError(f"{path}: not what a reader holds ({error}); wanted a saved reader") from error
+        return reader
+
+    def _count(self, text: str) -> None:
+        """Take a text into the counts alone."""
+        evidence = self._evidence
+        num_known = len(evidence.characters)
+        symbols = evidence.encode(text)
+        self._know_new_symbols(num_known)
+        evidence.read_symbols(symbols, np.zeros(len(symbols), np.uint8))
+        np.add.at(self._counts, symbols + 1, np.float32(1.0))
+
+    def _read_piece(self, text: str) -> NDArray[np.float64]:
+        evidence = self._evidence
+        num_known = len(evidence.characters)
+        symbols = evidence.encode(text)
+        self._know_new_symbols(num_known)
+        num_met = int(evidence.num_symbols[0])
+        batch = evidence.read_symbols(symbols, np.ones(len(symbols), np.uint8))
+        costs, queries, _ = self._score(batch, is_known=True)
+        for i in np.flatnonzero(batch.target == kernel.NOVEL):
+            costs[i] += self._first_cost(text[i], int(batch.position[i]), num_met, queries[i])
+            num_met += 1
+        return costs / math.log(2)
+
+    def _score(
+        self, batch: Batch, *, is_known: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
+        num_positions, width = batch.base.shape
+        nats = np.zeros(num_positions)
+        queries = np.zeros((num_positions, len(self.scorer.weights["lo_bias"]) + 1), np.float32)
+        probabilities = np.zeros(width)
+        columns = np.isfinite(batch.base).sum(axis=1).astype(np.int64)
+        evidence = (
+            batch.position, batch.base, batch.target, batch.place, batch.pointer, batch.row, batch.context,
+            batch.entry, columns,
+        )  # fmt: skip
+        score_batch(
+            self._evidence.text, self.with_letters, self._letters, self._kinds, self._counts, evidence,
+            self.scorer.arguments, self._corrections,
+            online.RATES if self.learn_online else np.zeros_like(online.RATES), is_known,
+            nats, queries, probabilities,
+        )  # fmt: skip
+        return nats, queries, probabilities
+
+    def _know_new_symbols(self, start: int) -> None:
+        """Letters and classes of characters that the evidence has numbered."""
+        characters = self._evidence.characters
+        size = len(self._counts)
+        while size < len(characters) + 2:
+            size *= 2
+        if size > len(self._counts):
+            extra = size - len(self._counts)
+            self._counts = np.concatenate([self._counts, np.zeros(extra, np.float32)])
+            self._letters = np.concatenate([self._letters, np.zeros(extra, np.int64)])
+            self._kinds = np.concatenate([self._kinds, np.full(extra, NUM_CLASSES, np.int64)])
+            scales, boosts, states, symbols, pairs, triples = self._corrections
+            symbols = np.concatenate([symbols, np.zeros(extra)])
+            pairs = np.pad(pairs, ((0, extra), (0, extra)))
+            self._corrections = (scales, boosts, states, symbols, pairs, triples)
+        for symbol in range(start, len(characters)):
+            self._letters[symbol + 1] = self.scorer.known.get(characters[symbol], UNKNOWN)
+            self._kinds[symbol + 1] = class_of(characters[symbol])
+
+    def _last_class(self) -> int:
+        evidence = self._evidence
+        if evidence.length == 0:
+            return NUM_CLASSES
+        return int(self._kinds[evidence.text[evidence.length - 1] + 1])
+
+    def _first_probabilities(
+        self, met: Sequence[str], before: int, query: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float64], float]:
+        letters = np.zeros(len(self.scorer.first.characters))
+        if self.with_letters:
+            letters = self.scorer.letter_scores(query)
+        return self.scorer.first.log_probabilities(met, before, letters)
+
+    def _first_cost(self, character: str, position: int, num_met: int, query: NDArray[np.float32]) -> float:
+        """Nats of naming a character that comes for the first time."""
+        met = self._evidence.characters[:num_met]
+        before = NUM_CLASSES if position == 0 else int(self._kinds[self._evidence.text[position - 1] + 1])
+        known, outside = self._first_probabilities(met, before, query)
+        index = self.scorer.first.index.get(character)
+        if index is not None:
+            return -float(known[index])
+        return -(outside + self.scorer.first.log_share_outside(character, met))

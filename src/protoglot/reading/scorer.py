@@ -1,0 +1,158 @@
+"""The weights of a scorer, as inference needs them: numpy alone, no PyTorch."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protoglot.artefacts import load_artefact, save_artefact
+from protoglot.errors import StorageError
+from protoglot.reading.characters import NUM_CLASSES
+from protoglot.reading.first_occurrence import FirstOccurrence
+from protoglot.reading.kernel import ENTRY_FEATURES, NUM_CONTEXTS, PLACE_FEATURES
+from protoglot.reading.online import RATES
+from protoglot.reading.scoring import NUM_LETTERS
+
+Array = NDArray[np.float32]
+
+KIND = "scorer"
+
+UNKNOWN = 0
+"""Letter of a character that the network of letters does not know."""
+
+NOT_MET = 1
+"""Letter of the candidate that stands for all characters not met yet."""
+
+NUM_SPECIAL = 2
+
+_CANDIDATES = ("W", "wb", "C", "W2", "b2", "v2")
+_PLACE = ("P1", "p1_bias", "P1_flag", "P2", "p2_bias", "Po", "po_bias", "Kinds", "kinds_bias")
+_LETTERS = (
+    "letters", "classes", "language", "Lu", "L1", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias",
+    "Lo", "lo_bias", "O", "o_bias", "gate", "gate_bias",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """A network that turns evidence into probabilities.
+
+    What it knows of particular letters is in the network of letters; the rest knows only classes of them.
+    """
+
+    weights: Mapping[str, Array]
+    characters: Sequence[str]
+    """Those that the network of letters knows; the i-th is letter ``i + NUM_SPECIAL``."""
+
+    first: FirstOccurrence
+    """What predicts characters that were not met before."""
+
+    identity: str = field(init=False)
+    """SHA-256 of all that decides a probability."""
+
+    known: Mapping[str, int] = field(init=False)
+    arguments: tuple[Array, ...] = field(init=False)
+    """What the compiled code takes, in its order."""
+
+    def __post_init__(self) -> None:
+        expected = {*_CANDIDATES, *_PLACE, *_LETTERS}
+        if set(self.weights) != expected:
+            wrong = sorted(set(self.weights) ^ expected)
+            raise StorageError(f"scorer: weights {', '.join(wrong)} missing or unknown; wanted those of this version")
+        # As they are stored, so that a scorer is the same before it is saved and after.
+        w = {name: np.ascontiguousarray(value.astype(np.float16), np.float32) for name, value in self.weights.items()}
+        object.__setattr__(self, "weights", w)
+        shapes = {
+            "W": (NUM_CONTEXTS, ENTRY_FEATURES + 1, len(w["wb"])),
+            "C": (NUM_CLASSES + 1, len(w["wb"])),
+            "P1": (PLACE_FEATURES, len(w["p1_bias"])),
+            "O": (len(self.characters) + NUM_SPECIAL, len(w["lo_bias"])),
+        }
+        for name, shape in shapes.items():
+            if w[name].shape != shape:
+                raise StorageError(f"scorer: weight {name} has shape {w[name].shape}; wanted {shape}")
+        size = w["letters"].shape[1]
+        first = w["L1"].reshape(NUM_LETTERS, size, -1)  # (12, E, L)
+        # The first layer looks at one of few letters in each place: its products are looked up.
+        table = np.einsum("ge,kel->kgl", w["letters"], first).astype(np.float32)
+        class_table = np.einsum("ge,kel->kgl", w["classes"], first).astype(np.float32)
+        object.__setattr__(self, "identity", self._digest())
+        object.__setattr__(self, "known", {c: i + NUM_SPECIAL for i, c in enumerate(self.characters)})
+        object.__setattr__(
+            self,
+            "arguments",
+            (
+                np.ascontiguousarray(table), np.ascontiguousarray(class_table),
+                *(w[name] for name in _LETTERS if name not in ("letters", "classes", "L1")),
+                *(w[name] for name in _PLACE),
+                *(w[name] for name in _CANDIDATES),
+            ),
+        )  # fmt: skip
+
+    def letter_scores(self, query: Array) -> NDArray[np.float64]:
+        """What the network of letters says of each character of ``first``.
+
+        Args:
+            query: what it asks for, and last the weight of its bias, (Q + 1,).
+        """
+        rows = [self.known.get(character, UNKNOWN) for character in self.first.characters]
+        found = self.weights["O"][rows] @ query[:-1] + query[-1] * self.weights["o_bias"][rows]
+        return np.asarray(found, np.float64)
+
+    def save(self, path: Path, *, provenance: Mapping[str, object] | None = None) -> None:
+        """Write the scorer, in half precision.
+
+        Raises:
+            StorageError: if it cannot be written.
+        """
+        save_artefact(
+            path,
+            kind=KIND,
+            content={
+                "characters": "".join(self.characters),
+                "first": {"characters": "".join(self.first.characters)},
+                "provenance": dict(provenance or {}),
+            },
+            tensors={
+                "weights": {name: value.astype(np.float16) for name, value in self.weights.items()},
+                "first": {
+                    "log_frequency": self.first.log_frequency,
+                    "weights": self.first.weights,
+                    "classes": self.first.classes,
+                },
+            },
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a scorer from its directory.
+
+        Raises:
+            StorageError: if it is missing, damaged or of another version.
+        """
+        content, tensors = load_artefact(path, kind=KIND)
+        try:
+            first = tensors["first"]
+            return cls(
+                {name: value.astype(np.float32) for name, value in tensors["weights"].items()},
+                list(content["characters"]),
+                FirstOccurrence(
+                    list(content["first"]["characters"]), first["log_frequency"], first["weights"], first["classes"]
+                ),
+            )
+        except (KeyError, TypeError, IndexError, ValueError) as error:
+            raise StorageError(f"{path}: not what a scorer holds ({error}); wanted one of this version") from error
+
+    def _digest(self) -> str:
+        digest = hashlib.sha256(json.dumps([list(self.characters), self.first.characters]).encode())
+        first = (self.first.log_frequency, self.first.weights, self.first.classes)
+        for name, value in [*sorted(self.weights.items()), *enumerate(first)]:
+            digest.update(f"{name} {value.shape} {value.dtype}".encode())
+            digest.update(np.ascontiguousarray(value).tobytes())
+        digest.update(RATES.tobytes())
+        return digest.hexdigest()
