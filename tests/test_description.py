@@ -12,9 +12,13 @@ from protoglot.exporting.facts import to_json_facts
 from protoglot.ngram import KIND as NGRAM
 from protoglot.prior.universal import KIND as PRIOR
 from protoglot.prior.universal import UniversalPrior
+from protoglot.reading.reader import KIND as READER
+from protoglot.reading.reader import Reader
+from protoglot.reading.scorer import KIND as SCORER
 from protoglot.trained import save_trained
 from protoglot.training import runs
 from tiny import tiny_adapted, tiny_trained
+from tiny_scorer import tiny_scorer
 
 
 def save_prior(path):
@@ -29,6 +33,12 @@ def save_prior(path):
     ).save(path)
 
 
+def reader():
+    made = Reader(tiny_scorer(), language="wol", with_letters=False)
+    made.read("ab ba\nжab\n")
+    return made
+
+
 def save_run(path):
     save_trained(path / "checkpoints" / "step-00000007", tiny_trained(), state={"step": 7})
     (path / "latest.json").write_text(json.dumps({"checkpoint": "step-00000007"}))
@@ -36,6 +46,8 @@ def save_run(path):
 
 
 SAVERS = {
+    "reader": lambda path: reader().save(path, provenance={"text": "mine.txt", "seed": 1}),
+    "scorer": lambda path: tiny_scorer().save(path, provenance={"note": "tiny"}),
     "adapted model": lambda path: tiny_adapted("oest").save(path),
     "n-gram": lambda path: tiny_adapted().ngram.save(path, provenance={"text": "mine"}),
     "model": lambda path: save_trained(path, tiny_trained()),
@@ -69,6 +81,20 @@ def test_every_kind_that_is_damaged_is_refused(saved):
     file.write_bytes(content)
     with pytest.raises(StorageError, match="damaged"):
         describe(path)
+
+
+def test_facts_of_a_reader(tmp_path):
+    SAVERS["reader"](tmp_path / "thing")
+    facts = describe(tmp_path / "thing")
+    assert facts["language"] == "wol"
+    assert facts["read"] == {"text": "mine.txt", "sentences": 2, "characters": 10, "distinct_characters": 5}
+    assert facts["network_of_letters"] is False
+    assert facts["scorer"] == tiny_scorer().identity
+    assert facts["made_from"] == {"seed": 1}
+    value = json.loads(to_json_facts(tmp_path / "thing"))
+    assert value["facts"] == facts
+    assert [entry["character"] for entry in value["vocabulary"]] == ["\n", " ", "a", "b", "ж"]
+    assert [entry["id"] for entry in value["vocabulary"]] == [0, 1, 2, 3, 4]
 
 
 def test_facts_of_an_adapted_model(tmp_path):
@@ -106,7 +132,7 @@ def test_a_pointer_to_nowhere_is_refused(tmp_path, wrong):
 
 def test_names_are_those_of_the_modules_that_write():
     """They are written down twice, because these modules need PyTorch and a description does not."""
-    assert {ADAPTED, NGRAM, PRIOR, trained.KIND} == set(description._BY_KIND)
+    assert {ADAPTED, NGRAM, PRIOR, READER, SCORER, trained.KIND} == set(description._BY_KIND)
     assert description.RUN == runs.RUN
     names = (description._LATEST, description._CHECKPOINTS, description._BEST)
     assert names == (trained.LATEST, trained.CHECKPOINTS, trained.BEST)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from protoglot.adaptation import learn_language
-from test_language_learning import SENTENCES, tuned_prior
+from protoglot import load_prior
+from test_language_learning import SENTENCES
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src"
@@ -38,7 +38,7 @@ def test_examples_are_true(name):
 def workplace(tmp_path, monkeypatch):
     """A directory with what the pages speak of: a model, the rows of a study, a corpus, and a language's features."""
     monkeypatch.chdir(tmp_path)
-    learn_language(tuned_prior("bare"), SENTENCES).save(tmp_path / "tzh.model")
+    load_prior().adapt(SENTENCES, language="tzh").save(tmp_path / "tzh.model")
     (tmp_path / "study").mkdir()
     shutil.copy(ROOT / "results" / "bible77-plain" / "rows.jsonl.gz", tmp_path / "study")
     (tmp_path / "mine").mkdir()

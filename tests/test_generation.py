@@ -1,108 +1,137 @@
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
-import torch
 
-from protoglot.completion import Completer
 from protoglot.errors import ConfigError
-from protoglot.generation import GenerationConfig, generate, sample
-from protoglot.model.config import TINY, Conditioning
-from protoglot.model.network import LanguageModel
-from protoglot.vocabulary import BEGIN, END, OTHER, Vocabulary
-from tiny import tiny_adapted
+from protoglot.generation import GenerationConfig, choose, write
+from protoglot.reader_model import ReaderModel
+from protoglot.reading.reader import Reader
+from tiny import babble
+from tiny_scorer import tiny_scorer
 
-VOCABULARY = Vocabulary.of(["abcd "])
+SCORES = np.log(np.array([[0.5, 0.3, 0.15, 0.05]]))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model():
-    made = LanguageModel(TINY, vocabulary_size=len(VOCABULARY), num_features=0, seed=2)
-    with torch.no_grad():
-        made.output_bias.copy_(
-            torch.tensor([50.0, -3.0, 50.0, 0.5, 1.0, -1.0, 0.0, 0.2])
-        )  # BEGIN, END, OTHER, ...
-    return made
+    reader = Reader(tiny_scorer())
+    reader.read("".join(f"{sentence}\n" for sentence in babble("abd", 12, seed=0)))
+    return ReaderModel(reader)
 
 
-def test_the_same_seed_gives_the_same_texts_and_another_others(model):
-    config = GenerationConfig(length=40)
-    first = generate(model, VOCABULARY, None, config, num_samples=3, seed=1)
-    assert generate(model, VOCABULARY, None, config, num_samples=3, seed=1) == first
-    assert generate(model, VOCABULARY, None, config, num_samples=3, seed=2) != first
-    assert [len(text) for text in first] == [40, 40, 40]
+def drawn(config, number=4000, scores=SCORES):
+    columns = choose(np.repeat(scores, number, axis=0), config, np.random.default_rng(0))
+    return np.bincount(columns, minlength=scores.shape[1]) / number
 
 
-def test_begin_and_other_are_never_drawn(model):
-    for text in generate(model, VOCABULARY, None, GenerationConfig(length=60), num_samples=20):
-        assert set(text) <= set("abcd \n")
+def test_columns_are_drawn_by_their_probabilities():
+    np.testing.assert_allclose(drawn(GenerationConfig()), np.exp(SCORES[0]), atol=0.03)
 
 
-def test_characters_are_drawn_from_the_model(model):
-    """Frequencies after a fixed beginning agree with the model's probabilities, OTHER left out."""
-    ids = torch.tensor([[BEGIN], *([id_] for id_ in VOCABULARY.encode("ab").ids)])
-    vectors, _ = model.hidden_states(ids, None, model.initial_state(1))
-    logits = model.logits(vectors[-1, 0]).detach()
-    logits[OTHER - 1] = -torch.inf
-    wanted = torch.softmax(logits, dim=0)
-    number = 4000
-    texts = generate(model, VOCABULARY, None, GenerationConfig(length=1, start="ab"), num_samples=number)
+def test_a_temperature_raises_probabilities_to_its_inverse():
+    wanted = np.exp(SCORES[0]) ** 2
+    np.testing.assert_allclose(drawn(GenerationConfig(temperature=0.5)), wanted / wanted.sum(), atol=0.03)
+
+
+def test_a_share_keeps_the_likeliest_that_have_it():
+    np.testing.assert_allclose(drawn(GenerationConfig(top_p=0.6)), [0.625, 0.375, 0, 0], atol=0.03)
+
+
+@pytest.mark.parametrize("settings", [{"temperature": 0.0}, {"temperature": 5e-324}, {"top_p": 1e-9}])
+def test_hardly_any_temperature_or_share_takes_the_likeliest(settings):
+    assert drawn(GenerationConfig(**settings), number=20).tolist() == [1, 0, 0, 0]
+
+
+def test_what_is_impossible_is_never_drawn():
+    scores = np.array([[0.0, -np.inf, 0.0]])
+    assert drawn(GenerationConfig(), scores=scores)[1] == 0
+
+
+def test_writing_leaves_the_reader_as_it_was(model):
+    before = model.reader.predict().probabilities
+    model.write(GenerationConfig(length=30, start=""), number=2, seed=0)
+    np.testing.assert_array_equal(model.reader.predict().probabilities, before)
+    assert model.reader.num_characters == len(model.reader.text)
+
+
+def test_a_reader_draws_characters_as_it_predicts_them(model):
+    reader = model.reader.copy()
+    reader.read("ab")
+    prediction = reader.predict()
+    number = 1500
+    texts = model.write(GenerationConfig(length=1, start="ab"), number=number, seed=0)
     assert all(text.startswith("ab") for text in texts)
-    found = Counter(text[2] for text in texts)
-    for id_ in range(3, len(VOCABULARY)):
-        share = found[VOCABULARY.characters[id_ - 3]] / number
-        assert share == pytest.approx(float(wanted[id_ - 1]), abs=0.03)
+    found = Counter(text[2:] for text in texts)
+    named = prediction.probabilities.sum()
+    for character, probability in prediction.most_likely(4):
+        assert found[character] / number == pytest.approx(probability / named, abs=0.05)
 
 
-def test_the_first_character_is_uniform(model):
-    found = Counter(generate(model, VOCABULARY, None, GenerationConfig(length=1), num_samples=5000))
-    assert set(found) == set("abcd ")
-    assert all(count / 5000 == pytest.approx(0.2, abs=0.03) for count in found.values())
+def test_texts_are_drawn_from_the_joint_distribution(model):
+    """Each character is drawn after those before it were read."""
+    [text] = model.write(GenerationConfig(length=12, start="", temperature=0), number=1, seed=0)
+    reader = model.reader.copy()
+    for character in text:
+        [(likeliest, _)] = reader.predict().most_likely(1)
+        assert character == likeliest
+        reader.read(character)
 
 
-def test_temperature_zero_takes_the_likeliest_and_so_does_a_tiny_share(model):
-    cold = generate(model, VOCABULARY, None, GenerationConfig(length=30, start="a", temperature=0), seed=1)
-    narrow = generate(model, VOCABULARY, None, GenerationConfig(length=30, start="a", top_p=1e-9), seed=2)
-    assert cold == narrow
+def test_the_seed_decides_and_each_text_has_its_own_stream(model):
+    config = GenerationConfig(length=20, start="")
+    first = model.write(config, number=3, seed=1)
+    assert model.write(config, number=3, seed=1) == first
+    assert model.write(config, number=2, seed=1) == first[:2]
+    assert model.write(config, number=3, seed=2) != first
+    assert len(set(first)) == 3
+    assert [len(text) for text in first] == [20, 20, 20]
 
 
-def test_until_end(model):
-    with torch.no_grad():
-        model.output_bias[END] = 4.0
-    texts = generate(model, VOCABULARY, None, GenerationConfig(length=50, until_end=True), num_samples=20)
+def test_the_first_character_is_uniform_over_those_met(model):
+    found = Counter(model.write(GenerationConfig(length=1), number=3000, seed=0))
+    met = set(model.reader.characters) - {"\n"}
+    assert set(found) == met
+    assert all(count / 3000 == pytest.approx(1 / len(met), abs=0.03) for count in found.values())
+
+
+def test_until_end_stops_before_the_line_break(model):
+    config = GenerationConfig(length=60, start="", until_end=True)
+    texts = model.write(config, number=10, seed=0)
     assert all("\n" not in text for text in texts)
-    assert min(map(len, texts)) < 50
+    assert min(map(len, texts)) < 60
+    unbounded = model.write(replace(config, until_end=False), number=10, seed=0)
+    for text, longer in zip(texts, unbounded, strict=True):
+        assert longer.split("\n")[0] == text
 
 
-def test_a_beginning_outside_the_inventory_is_kept(model):
-    (text,) = generate(model, VOCABULARY, None, GenerationConfig(length=5, start="aж"))
-    assert text.startswith("aж")
-    assert len(text) == 7
+def test_a_beginning_is_read_normalised_and_shown_as_typed(model):
+    config = GenerationConfig(length=15, temperature=0)
+    [typed] = model.write(replace(config, start="a  b\r\nd"), number=1, seed=0)
+    [clean] = model.write(replace(config, start="a b\nd"), number=1, seed=0)
+    assert typed.removeprefix("a  b\r\nd") == clean.removeprefix("a b\nd")
 
 
-def test_a_beginning_is_read_as_text_is_and_shown_as_typed(model):
-    vocabulary = Vocabulary.of(["abcdé "])
-    network = LanguageModel(TINY, vocabulary_size=len(vocabulary), num_features=0, seed=2)
+def test_texts_that_have_ended_wait_for_the_others():
+    class Counting:
+        """Text i ends after i + 1 characters."""
 
-    def after(start):
-        (text,) = generate(network, vocabulary, None, GenerationConfig(length=40, start=start), seed=3)
-        assert text.startswith(start)
-        return text.removeprefix(start)
+        def __init__(self):
+            self.read_so_far = 0
 
-    assert after("ae\u0301") == after("aé")
-    assert after("ab\r\ncd") == after("ab\ncd") != after("ab cd")
+        def read(self, pieces):
+            self.read_so_far += 1
 
+        def predict(self):
+            ends = np.array([[self.read_so_far > i] for i in range(3)])
+            return "a\n", np.where(np.hstack([ends, ~ends]), -np.inf, 0.0)
 
-def test_features_matter():
-    config = replace(TINY, conditioning=Conditioning.OEST)
-    model = LanguageModel(config, vocabulary_size=len(VOCABULARY), num_features=4, seed=0)
-    with torch.no_grad():
-        model.encoder_weight.mul_(100)
-        model.projection.mul_(20)
-    cold = GenerationConfig(length=200, start="a")
-    one = generate(model, VOCABULARY, torch.tensor([1.0, 0, 0, 0]), cold)
-    other = generate(model, VOCABULARY, torch.tensor([0.0, 1, 1, 1]), cold)
-    assert one != other
+        def characters(self):
+            return "a"
+
+    config = GenerationConfig(length=9, start="", until_end=True)
+    assert write(Counting(), config, number=3, generator=np.random.default_rng(0)) == ["", "a", "aa"]
 
 
 @pytest.mark.parametrize(
@@ -111,24 +140,3 @@ def test_features_matter():
 def test_settings_out_of_range_are_named(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         GenerationConfig(**wrong)
-
-
-def test_an_adapted_model_is_sampled_by_its_own_probabilities():
-    adapted = tiny_adapted(alphabet="abñ")
-    number = 3000
-    config = GenerationConfig(length=1, start="ab")
-    texts = sample(adapted.reader(number), adapted.vocabulary, config, num_samples=number)
-    found = Counter(text[2:] for text in texts)
-    completer = Completer(adapted)
-    completer.text = "ab"
-    total = sum(each.probability for each in completer.characters(100))
-    for each in completer.characters(4):
-        assert found[each.text] / number == pytest.approx(each.probability / total, abs=0.03)
-
-
-def test_hardly_any_temperature_is_as_none(model):
-    cold = [
-        generate(model, VOCABULARY, None, GenerationConfig(start="a", temperature=temperature), seed=1)
-        for temperature in (0.0, 5e-324)
-    ]
-    assert cold[0] == cold[1]

@@ -81,10 +81,9 @@ def test_it_has_n_grams_of_the_languages_it_read_and_of_no_other(prior):
 
 def test_a_few_sentences_make_a_model():
     """What it is worth is measured by benchmarks/quality.py; here, that it works at all."""
-    model = protoglot.load_prior().adapt(SENTENCES, language="eus")
-    assert math.isfinite(model.score("Gaur ondo nago.").bits_per_character)
-    assert (
-        model.score(SENTENCES).bits_per_character
-        < protoglot.load_prior().adapt([]).score(SENTENCES).bits_per_character
-    )
-    assert model.complete("Gaur e")
+    for method in (None, "univ"):
+        model = protoglot.load_prior().adapt(SENTENCES, language="eus", method=method)
+        fresh = protoglot.load_prior().adapt([], language="eus", method=method)
+        assert math.isfinite(model.score("Gaur ondo nago.").bits_per_character)
+        assert model.score(SENTENCES).bits_per_character < fresh.score(SENTENCES).bits_per_character
+        assert model.complete("Gaur e")

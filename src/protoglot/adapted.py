@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,29 +13,24 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from protoglot.adapted_texts import Cursor, NetworkLookahead, SideBySide
 from protoglot.artefacts import HEADER, load_artefact, save_artefact
 from protoglot.errors import ConfigError, StorageError, VocabularyError
+from protoglot.generation import GenerationConfig
 from protoglot.incontext.model import InContextModel
 from protoglot.mixture import network_logits, predict_next, predict_side_by_side
 from protoglot.model.config import Conditioning, ModelConfig
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
+from protoglot.model.sampling import sample
 from protoglot.neighbours.model import NeighbourModel
 from protoglot.ngram import NGram
 from protoglot.prior.calibration import Calibration
 from protoglot.prior.mixer import Mixer, Predictions, mixer_from_parts, mixer_parts
 from protoglot.scores import Score
 from protoglot.trained import WEIGHTS, check_weights, load_weights, weights_as_arrays
-from protoglot.vocabulary import BEGIN, END, OTHER, Vocabulary
+from protoglot.vocabulary import BEGIN, END, NUM_SYMBOLS, OTHER, Vocabulary
 
 KIND = "adapted model"
-
-
-class Cursor(NamedTuple):
-    """A place in a text, from which :meth:`AdaptedModel.read` goes on."""
-
-    network: State
-    context: tuple[int, ...]
-    """Ids since the begin of the sentence, as many as any component can use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,9 +252,43 @@ class AdaptedModel:
             longest = max(longest, self.neighbours.joint.order)
         return (*cursor.context, id_)[-longest:]
 
-    def reader(self, num_texts: int) -> "SideBySide":
+    def reader(self, num_texts: int) -> SideBySide:
         """What reads several texts at once and predicts how each goes on."""
         return SideBySide(self, num_texts)
+
+    def lookahead(self) -> NetworkLookahead:
+        """Look ahead from the begin of a text."""
+        return NetworkLookahead(self)
+
+    def write(self, config: GenerationConfig, *, number: int, seed: int) -> list[str]:
+        """Sample texts."""
+        return sample(self.reader(number), self.vocabulary, config, num_samples=number, seed=seed)
+
+    def has_met(self, character: str) -> bool:
+        """Whether a character is in the inventory."""
+        return character in self.vocabulary
+
+    def background_nats(self, sentence: str) -> float:
+        """What a sentence costs the better of two models that know nothing of the order of letters."""
+        return min(self.orderless_nats(sentence))
+
+    def orderless_nats(self, sentence: str) -> tuple[float, float]:
+        """What a sentence costs without regard to the order of its letters.
+
+        Returns:
+            With all of the inventory equally likely; and with letters as likely as the n-gram of order one has them,
+            or the same once more if there is none.
+        """
+        vocabulary = self.vocabulary
+        naming = vocabulary.others_nats(vocabulary.encode(sentence).others)
+        even = (len(sentence) + 1) * math.log(
+            len(vocabulary) - NUM_SYMBOLS + 2
+        ) + naming  # END and OTHER beside it
+        if self.ngram is None:
+            return even, even
+        probabilities, _ = self.ngram.by_order_after([[END]])
+        ids = np.append(vocabulary.encode_to_array(sentence), END)
+        return even, -float(np.log(probabilities[0, 0, ids - 1]).sum()) + naming
 
     def _mix(self, mixer: Mixer, predictions: Predictions) -> Tensor:
         """The mixture, as far as it is trusted, and the n-gram of the highest order."""
@@ -386,25 +415,6 @@ class AdaptedModel:
             )
         except ConfigError as error:
             raise StorageError(f"{name}: {error}") from error
-
-
-class SideBySide:
-    """Several texts that a model reads at once (a :class:`protoglot.generation.Reader`).
-
-    Args:
-        model: whose predictions are wanted.
-        num_texts: B.
-    """
-
-    def __init__(self, model: AdaptedModel, num_texts: int) -> None:
-        self._model = model
-        self._cursors = [model.start()] * num_texts
-
-    def read(self, ids: Tensor) -> Tensor:
-        """Read ids, (T, B); return log-probabilities of what comes next, (B, V - 1)."""
-        for step in ids.tolist():
-            found, self._cursors = self._model.read_side_by_side(self._cursors, step)
-        return found
 
 
 def _calibration(value: object, *, name: str) -> Calibration | None:

@@ -13,28 +13,40 @@
 [True, True]
 >>> [0 < word.probability < 1 for word in model.complete("Eta ar", number=3)]
 [True, True, True]
+
+The model is a reader, which goes on learning when it is told to read on:
+
+>>> lines = model.read("Eta argia izan zen.")
+>>> model.score("Eta argia izan zen.").nats < score.nats
+True
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from protoglot.adaptation import learn_language
-from protoglot.adapted import AdaptedModel
-from protoglot.checking import check as check_model
-from protoglot.checking import check_folds, is_nearly_all
-from protoglot.completion import Completer, Completion
-from protoglot.errors import TextError
-from protoglot.generation import GenerationConfig, sample
-from protoglot.prior.features import features_for
-from protoglot.prior.methods import Method
-from protoglot.prior.mixer import DEFAULT_MIXING
-from protoglot.prior.universal import UniversalPrior
+from protoglot.artefacts import read_header
+from protoglot.completion import Completer, Completion, Lookahead
+from protoglot.errors import ConfigError, StorageError, TextError
+from protoglot.generation import GenerationConfig
+from protoglot.languages import codes_by_name, from_two_letters
+from protoglot.loading import load_language
+from protoglot.reader_model import ReaderModel
+from protoglot.reading.reader import Reader
+from protoglot.reading.shipped import shipped_scorer
 from protoglot.scores import Score
 from protoglot.shipped import shipped_prior
-from protoglot.surprisal import LineSurprisal, surprisals
+from protoglot.surprisal import LineSurprisal, line_surprisals
 from protoglot.text import normalise, normalise_beginning
+from protoglot.typology import is_profile_path
+
+if TYPE_CHECKING:
+    from protoglot.adapted import AdaptedModel
+    from protoglot.prior.methods import Method
+    from protoglot.prior.universal import UniversalPrior
 
 Text = str | Iterable[str]
 """Lines of a string, or sentences one by one."""
@@ -42,17 +54,68 @@ Text = str | Iterable[str]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A language that was learned from some sentences."""
+    """A model of one language, learned from some sentences: a reader, or a network adapted as in the paper."""
 
-    adapted: AdaptedModel
+    language_model: "ReaderModel | AdaptedModel"
 
-    def score(self, text: Text) -> Score:
-        """What the model pays for a text."""
-        return self.adapted.score(sentences_of(text))
+    @property
+    def reader(self) -> Reader:
+        """The reader itself.
 
-    def surprisal(self, text: Text) -> list[LineSurprisal]:
-        """Bits of every character, word and line of a text."""
-        return list(surprisals(self.adapted, enumerate(sentences_of(text), start=1)))
+        Raises:
+            ConfigError: if the model is a network.
+        """
+        return self._readable().reader
+
+    @property
+    def adapted(self) -> "AdaptedModel":
+        """The adapted network itself.
+
+        Raises:
+            ConfigError: if the model is a reader.
+        """
+        if isinstance(self.language_model, ReaderModel):
+            raise ConfigError("a reader, which has no network; wanted a model that was adapted with a method")
+        return self.language_model
+
+    def read(self, text: Text) -> list[LineSurprisal]:
+        """Read on: how surprising each line is, and learn from it. For readers only.
+
+        Raises:
+            ConfigError: if the model is a network.
+        """
+        model = self._readable()
+        # What is new to the reader must be asked for before it is read.
+        met = frozenset(model.reader.characters)
+        return list(line_surprisals(model.read, enumerate(sentences_of(text), start=1), met.__contains__))
+
+    def score(self, text: Text, *, static: bool = False) -> Score:
+        """Log loss of a text.
+
+        A reader reads each line after those before it, and forgets the text afterwards.
+
+        Args:
+            text: any.
+            static: score each line on its own; for readers.
+        """
+        if isinstance(self.language_model, ReaderModel):
+            return self.language_model.score(sentences_of(text), static=static)
+        return self.language_model.score(sentences_of(text))
+
+    def surprisal(self, text: Text, *, static: bool = False) -> list[LineSurprisal]:
+        """Bits of every character, word and line of a text.
+
+        Args:
+            text: any.
+            static: score each line on its own, rather than after those before it; for readers.
+        """
+        model = self.language_model
+        score = (
+            partial(model.nats_by_sentence, static=static)
+            if isinstance(model, ReaderModel)
+            else model.nats_by_sentence
+        )
+        return list(line_surprisals(score, enumerate(sentences_of(text), start=1), model.has_met))
 
     def generate(
         self,
@@ -69,34 +132,62 @@ class Model:
         config = GenerationConfig(
             length=length, start=start, temperature=temperature, top_p=top_p, until_end=until_end
         )
-        reader = self.adapted.reader(number)
-        return sample(reader, self.adapted.vocabulary, config, num_samples=number, seed=seed)
+        return self.language_model.write(config, number=number, seed=seed)
 
     def complete(self, prefix: str, *, number: int = 5) -> list[Completion]:
         """The likeliest rests of the word that a text ends in, or next words after a blank."""
-        completer = Completer(self.adapted)
+        completer = Completer(self)
         completer.text = normalise_beginning(prefix)
         return completer.words(number)
 
+    def lookahead(self) -> Lookahead:
+        """Look ahead, for a :class:`protoglot.completion.Completer`."""
+        return self.language_model.lookahead()
+
     def save(self, path: str | Path) -> None:
         """Write the model as a directory that can be moved and shared."""
-        self.adapted.save(Path(path))
+        self.language_model.save(Path(path))
+
+    def _readable(self) -> ReaderModel:
+        if not isinstance(self.language_model, ReaderModel):
+            raise ConfigError("an adapted network, which cannot read on; wanted a reader")
+        return self.language_model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prior:
     """What is known of all languages before a sentence of one is read."""
 
-    universal: UniversalPrior
+    path: Path
+    """Directory of the paper's prior over weights, which is read where one of its methods is asked for."""
+
+    @cached_property
+    def universal(self) -> "UniversalPrior":
+        """The paper's prior over the weights of a network; needs PyTorch.
+
+        Raises:
+            StorageError: if there is none, or it is damaged.
+        """
+        from protoglot.prior.universal import UniversalPrior
+
+        return UniversalPrior.load(self.path)
+
+    def reader(self, *, language: str | None = None, fast: bool = False) -> Reader:
+        """A reader that has read nothing.
+
+        Args:
+            language: code or name of the language, to be remembered; ``None`` if unknown.
+            fast: leave out the network of letters.
+        """
+        return Reader(shipped_scorer(), language=_label(language), with_letters=not fast)
 
     def adapt(
         self,
         text: Text,
         *,
         language: str | None = None,
-        method: Method | str | None = None,
-        mixture: bool = True,
-        check: bool = True,
+        method: "Method | str | None" = None,
+        fast: bool = False,
         seed: int = 0,
         on_epoch: Callable[[int, int, float], None] | None = None,
     ) -> Model:
@@ -104,55 +195,73 @@ class Prior:
 
         Args:
             text: its sentences.
-            language: code or name, whose typology is then looked up, or a .csv file of it; ``None`` if unknown.
-            method: how; by default what won when the prior was tuned.
-            mixture: mix the network with all other components, such as an n-gram of the same sentences.
-            check: learn twice, first without some of the sentences, to see how far the mixture is to be trusted, as
-                ``protoglot adapt`` does; where those are few among many, once, without them.
-            seed: of batches and dropout.
-            on_epoch: called after each epoch with its number, the number of all, and the bits per character paid.
+            language: code or name; ``None`` if unknown. A method of the paper looks its typology up, or reads it from
+                a .csv file.
+            method: ``None`` for a reader that reads the sentences; a method of the paper for its adapted network.
+            fast: leave the network of letters out of the reader.
+            seed: of a method's batches and dropout.
+            on_epoch: called after each epoch of a method with its number, the number of all, and the bits per
+                character of its text.
         """
-        prior = self.universal
-        best = prior.tuned.best if prior.tuned is not None else Method.FITU
-        config = replace(prior.settings_for(Method(method) if method is not None else best), seed=seed)
-        features = features_for(prior, language)
         sentences = sentences_of(text)
+        if method is None:
+            model = ReaderModel(self.reader(language=language, fast=fast), {"num_sentences": len(sentences)})
+            for _ in model.read(sentences):
+                pass
+            return Model(model)
+        from protoglot.adaptation import learn_language
+        from protoglot.prior.features import features_for
+        from protoglot.prior.methods import Method
 
-        def learn(chosen: Sequence[str]) -> AdaptedModel:
-            return learn_language(
-                prior,
-                chosen,
-                language=features.language,
-                features=features.vector,
-                config=config,
-                mixing=DEFAULT_MIXING if mixture else None,
-                on_epoch=on_epoch,
-            )
-
-        folds = check_folds(sentences, seed=seed) if check and mixture else []
-        if not folds:
-            return Model(learn(sentences))
-        found = check_model(learn, folds)
-        model = found.checked if is_nearly_all(folds) else None
-        return Model(replace(model or learn(sentences), trust=found.trust))
+        if fast:
+            raise ConfigError(f"fast: method {method}; wanted no method, for a reader")
+        prior = self.universal
+        features = features_for(prior, language)
+        adapted = learn_language(
+            prior,
+            sentences,
+            language=features.language,
+            features=features.vector,
+            config=replace(prior.settings_for(Method(method)), seed=seed),
+            mixing=None,
+            on_epoch=on_epoch,
+        )
+        return Model(adapted)
 
 
 def load_prior(path: str | Path | None = None) -> Prior:
-    """Read a universal prior from its directory; by default the one that is installed with protoglot.
+    """The prior in a directory; by default the one that is installed with protoglot.
 
     Raises:
-        StorageError: if there is none, or it is damaged.
+        StorageError: if there is none, or its header is damaged.
     """
-    return Prior(UniversalPrior.load(shipped_prior() if path is None else Path(path)))
+    chosen = shipped_prior() if path is None else Path(path)
+    if (kind := read_header(chosen)["kind"]) != "prior":
+        raise StorageError(f"{chosen}: a directory of kind {kind!r}; wanted a prior")
+    return Prior(chosen)
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model that ``adapt`` made.
+    """Read a model that ``adapt`` made, of either kind.
 
     Raises:
         StorageError: if there is none, or it is damaged.
     """
-    return Model(AdaptedModel.load(Path(path)))
+    return Model(load_language(Path(path)))
+
+
+def _label(language: str | None) -> str:
+    """What a reader remembers of the language it was given: a code where there is one."""
+    if language is None:
+        return ""
+    if is_profile_path(language):
+        return Path(language).name
+    if len(language) == 2:
+        return from_two_letters(language) or language
+    if len(language) == 3 and language.islower():
+        return language
+    codes = codes_by_name().get(language.casefold(), frozenset())
+    return min(codes) if len(codes) == 1 else language
 
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as in files: other separators do not end a sentence

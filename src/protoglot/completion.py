@@ -1,22 +1,20 @@
 """How a text may go on: the likeliest next characters, and the likeliest words."""
 
+import heapq
+import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from protoglot.adapted import AdaptedModel, Cursor
 from protoglot.errors import ConfigError
-from protoglot.model.network import NUM_UNPREDICTED
-from protoglot.model.settling import settle_on_language
-from protoglot.text import LINE_BREAK
-from protoglot.vocabulary import BEGIN, END, NUM_SYMBOLS, OTHER
 
-_MOST_EXPLORED = 4000
-"""Places that are remembered for the next keystroke, at ten kilobytes or so; beyond, those that it cannot reach go."""
+_BONUS = 0.2
+"""Nats by which a longer unfinished word is read before a shorter one: about what its missing characters will cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,56 +29,111 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BeamConfig:
+class SearchConfig:
     """How words are searched for."""
 
-    width: int = 16
-    """Unfinished words that are pursued at once; more find likelier words, and take longer."""
+    most_read: int | None = None
+    """Unfinished words that a search may read, beside those that the model guesses; more find likelier words, and take
+    longer. By default as many as the model reads in a few hundredths of a second."""
 
     longest: int = 24
     """Characters after which a word that has not ended is given up."""
 
+    least_probability: float = 1e-6
+    """Less probable words are not searched for."""
+
     def __post_init__(self) -> None:
-        for name in ("width", "longest"):
+        for name in ("most_read", "longest"):
             value = getattr(self, name)
-            if type(value) is not int or value < 1:
+            if not (name == "most_read" and value is None) and (type(value) is not int or value < 1):
                 raise ConfigError(f"completion.{name}: {value!r}; wanted a whole number from 1")
+        if not 0 <= self.least_probability < 1:
+            raise ConfigError(
+                f"completion.least_probability: {self.least_probability!r}; wanted a share from 0, below 1"
+            )
 
 
-class _Place(NamedTuple):
-    cursor: Cursor
-    log_probabilities: Tensor  # of what comes next, (V - 1,)
-    ending: float  # probability that the word is over: a blank comes, or the end of the sentence
+@dataclass(frozen=True)
+class Outlook:
+    """What may come next."""
+
+    characters: Sequence[str]
+    """Those that have a name; the end of a sentence is a line break."""
+
+    probabilities: NDArray[np.float64]
+    """Of each, (N,)."""
+
+    @cached_property
+    def ending(self) -> float:
+        """Probability that the word is over: a blank comes, or the end of the sentence."""
+        return float(self.probabilities[self._ends].sum())
+
+    @cached_property
+    def going_on(self) -> NDArray[np.float64]:
+        """Probabilities of the characters that do not end a word; 0 for those that do, (N,)."""
+        return np.where(self._ends, 0.0, self.probabilities)
+
+    @cached_property
+    def _ends(self) -> NDArray[np.bool_]:
+        return np.array([character.isspace() for character in self.characters])
+
+    def most_likely(self, number: int) -> list[Completion]:
+        """The likeliest next characters, the likeliest first."""
+        order = np.argsort(-self.probabilities, kind="stable")[:number]
+        return [Completion(self.characters[i], float(self.probabilities[i])) for i in order]
 
 
-class _Beam(NamedTuple):
-    text: str
-    nats: float
-    place: _Place
+class Lookahead(Protocol):
+    """A model that stands at some place in a text and looks at what may come.
+
+    It remembers what it looked at, so that whoever types on along it costs nothing.
+    """
+
+    side_by_side: int
+    """Texts that it reads best at once."""
+
+    most_read: int
+    """Texts that it reads in a few hundredths of a second."""
+
+    def go_to(self, text: str) -> None:
+        """Stand at the end of a text."""
+        ...
+
+    def after(self, rests: Sequence[str]) -> list[Outlook]:
+        """What may come after each continuation of the text.
+
+        All but its last character was looked at before, or it is a guess.
+        """
+        ...
+
+    def guesses(self) -> Sequence[tuple[str, float]]:
+        """Rests of the begun word, or next words, that are known to the model: each with the probability that it comes.
+
+        What follows it is left open. There may be none.
+        """
+        ...
+
+
+class HasLookahead(Protocol):
+    """A model that can look ahead."""
+
+    def lookahead(self) -> Lookahead:
+        """Look ahead from the place where the model stands; the model itself is left as it is."""
+        ...
 
 
 class Completer:
     """Completes a text that is being typed.
 
-    What the model has read stays with every character of the text, so that one more character costs one step, and
-    taking some back costs none. What a search for words has read is remembered too: whoever types on along one of them
-    costs nothing, and the next search begins where that one was.
-
     Args:
-        model: any.
-        beam: how words are searched for.
+        model: of either kind; left as it is.
+        search: how words are searched for.
     """
 
-    def __init__(self, model: AdaptedModel, beam: BeamConfig | None = None) -> None:
-        network = settle_on_language(model.network, model.features_tensor())
-        self._model = replace(model, network=network, features=None)
-        self._beam = beam or BeamConfig()
-        characters = model.vocabulary.characters
-        blanks = [id_ for id_, character in enumerate(characters, start=NUM_SYMBOLS) if character.isspace()]
-        self._endings = [id_ - NUM_UNPREDICTED for id_ in (END, *blanks)]  # of a word, as positions in predictions
-        self._places = self._read([self._model.start()], [BEGIN])  # after the begin, and after each character
+    def __init__(self, model: HasLookahead, search: SearchConfig | None = None) -> None:
+        self._lookahead = model.lookahead()
+        self._search = search or SearchConfig()
         self._text = ""
-        self._explored: dict[str, _Place] = {}  # by the whole text before them: what searches for words have read
 
     @property
     def text(self) -> str:
@@ -89,23 +142,8 @@ class Completer:
 
     @text.setter
     def text(self, text: str) -> None:
-        shared = 0
-        while shared < min(len(text), len(self._text)) and text[shared] == self._text[shared]:
-            shared += 1
-        del self._places[shared + 1 :]
-        self._text = text[:shared]
-        for character in text[shared:]:
-            longer = self._text + character
-            known = self._explored.get(longer)
-            if known is None:
-                id_ = END if character == LINE_BREAK else self._model.vocabulary.encode(character).ids[0]
-                known = self._read([self._places[-1].cursor], [id_])[0]
-            self._places.append(known)
-            self._text = longer
-        if len(self._explored) > _MOST_EXPLORED:
-            self._explored = {
-                before: place for before, place in self._explored.items() if before.startswith(self._text)
-            }
+        self._lookahead.go_to(text)
+        self._text = text
 
     @property
     def begun_word(self) -> str:
@@ -113,67 +151,53 @@ class Completer:
         return "" if self._text[-1:].isspace() or not self._text else self._text.split()[-1]
 
     def characters(self, number: int = 5) -> list[Completion]:
-        """The likeliest next characters, the likeliest first; OTHER, which names none, is left out."""
-        log_probabilities = self._places[-1].log_probabilities.clone()
-        log_probabilities[OTHER - NUM_UNPREDICTED] = -torch.inf
-        values, positions = log_probabilities.topk(min(number, len(log_probabilities) - 1))
-        return [
-            Completion(self._show(position + NUM_UNPREDICTED), math.exp(value))
-            for value, position in zip(values.tolist(), positions.tolist(), strict=True)
-        ]
+        """The likeliest next characters, the likeliest first; those that have no name are left out."""
+        return self._lookahead.after([""])[0].most_likely(number)
 
     def words(self, number: int = 5) -> list[Completion]:
         """The likeliest rests of the word that the text ends in, or next words after a blank; the likeliest first.
 
-        The search ends when no unfinished word can become likelier than the last of those that are wanted.
+        First come words that the model guesses. Then the search is best-first: it reads on along the most promising
+        unfinished words, and ends when none can become likelier than the last of those that are wanted, or when it has
+        read as many as it may.
         """
-        beams = [_Beam("", 0.0, self._places[-1])]
+        search, lookahead = self._search, self._lookahead
+        may_read = search.most_read or lookahead.most_read
+        is_word = bool(self.begun_word)
         found: list[Completion] = []
-        for length in range(self._beam.longest + 1):
-            if length or self.begun_word:
-                found += [Completion(beam.text, math.exp(-beam.nats) * beam.place.ending) for beam in beams]
-                found = sorted(found, key=lambda word: (-word.probability, word.text))[:number]
-            beams = self._hopeful(beams, found, number)
-            if not beams or length == self._beam.longest:
-                break
-            beams = self._extend(beams)
+        order = itertools.count()  # decides between equals, so that a search is the same each time
+        frontier: list[tuple[float, int, float, str]] = [(0.0, next(order), 1.0, "")]
+        bound = search.least_probability  # what a word must exceed to be wanted
+        guesses = sorted(lookahead.guesses(), key=lambda guess: (-guess[1], guess[0]))
+        for rest, probability in guesses[:number]:
+            found.append(Completion(rest, probability * lookahead.after([rest])[0].ending))
+        guessed = {word.text for word in found}
+        found = sorted(found, key=lambda word: (-word.probability, word.text))
+        if len(found) == number:
+            bound = max(bound, found[-1].probability)
+        while frontier and may_read > 0:
+            chosen: list[tuple[float, str]] = []
+            while frontier and len(chosen) < min(lookahead.side_by_side, may_read):
+                _, _, probability, rest = heapq.heappop(frontier)
+                if probability > bound:
+                    chosen.append((probability, rest))
+            may_read -= len(chosen)
+            for (probability, rest), outlook in zip(
+                chosen, lookahead.after([rest for _, rest in chosen]), strict=True
+            ):
+                is_new = (rest or is_word) and rest not in guessed
+                if is_new and probability * outlook.ending > bound:
+                    found.append(Completion(rest, probability * outlook.ending))
+                    found = sorted(found, key=lambda word: (-word.probability, word.text))[:number]
+                    if len(found) == number:
+                        bound = max(bound, found[-1].probability)
+                if len(rest) == search.longest:
+                    continue
+                shares = probability * outlook.going_on
+                bonus = _BONUS * (len(rest) + 1)
+                for i in np.flatnonzero(shares > bound).tolist():
+                    share = float(shares[i])
+                    heapq.heappush(
+                        frontier, (-math.log(share) - bonus, next(order), share, rest + outlook.characters[i])
+                    )
         return found
-
-    def _hopeful(self, beams: Sequence[_Beam], found: Sequence[Completion], number: int) -> list[_Beam]:
-        """Unfinished words that can still become likelier than those that were found."""
-        if len(found) < number:
-            return list(beams)
-        return [beam for beam in beams if math.exp(-beam.nats) > found[-1].probability]
-
-    def _extend(self, beams: Sequence[_Beam]) -> list[_Beam]:
-        """The likeliest unfinished words that are one character longer."""
-        scores = torch.stack([beam.place.log_probabilities.double() - beam.nats for beam in beams])  # (B, V - 1)
-        scores[:, [*self._endings, OTHER - NUM_UNPREDICTED]] = -torch.inf
-        values, positions = scores.flatten().topk(min(self._beam.width, scores.numel()))
-        chosen = [
-            (value, *divmod(position, scores.shape[1]))
-            for value, position in zip(values.tolist(), positions.tolist(), strict=True)
-            if value > -math.inf
-        ]
-        if not chosen:
-            return []
-        ids = [position + NUM_UNPREDICTED for _, _, position in chosen]
-        texts = [beams[row].text + self._show(id_) for (_, row, _), id_ in zip(chosen, ids, strict=True)]
-        unknown = [number for number, text in enumerate(texts) if self._text + text not in self._explored]
-        if unknown:
-            cursors = [beams[chosen[number][1]].place.cursor for number in unknown]
-            places = self._read(cursors, [ids[number] for number in unknown])
-            for number, place in zip(unknown, places, strict=True):
-                self._explored[self._text + texts[number]] = place
-        return [
-            _Beam(text, -value, self._explored[self._text + text])
-            for (value, _, _), text in zip(chosen, texts, strict=True)
-        ]
-
-    def _read(self, cursors: Sequence[Cursor], ids: Sequence[int]) -> list[_Place]:
-        log_probabilities, after = self._model.read_side_by_side(cursors, ids)
-        endings = log_probabilities[:, self._endings].exp().sum(dim=1).tolist()
-        return [_Place(*parts) for parts in zip(after, log_probabilities, endings, strict=True)]
-
-    def _show(self, id_: int) -> str:
-        return LINE_BREAK if id_ == END else self._model.vocabulary.characters[id_ - NUM_SYMBOLS]

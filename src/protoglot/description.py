@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from protoglot.artefacts import HEADER, load_artefact, read_header
 from protoglot.errors import StorageError
+from protoglot.reading.characters import LINE_FEED
 
 RUN = "run.json"
 """In the directory of a run: its plan."""
@@ -138,6 +140,31 @@ def _describe_adapted(content: Mapping[str, Any], tensors: Arrays) -> Facts:
     }
 
 
+def _describe_reader(content: Mapping[str, Any], tensors: Arrays) -> Facts:
+    arrays = tensors["reader"]
+    provenance = dict(content["provenance"])
+    return {
+        "language": content["language"] or "unknown",
+        "read": {
+            "text": provenance.pop("text", "unknown"),
+            "sentences": int((arrays["text"] == LINE_FEED).sum()),
+            "characters": len(arrays["text"]),
+            "distinct_characters": len(np.unique(arrays["text"])),
+        },
+        "network_of_letters": content["with_letters"],
+        "scorer": content["scorer"],
+        "made_from": provenance,
+    }
+
+
+def _describe_scorer(content: Mapping[str, Any], tensors: Arrays) -> Facts:
+    return {
+        "weights": sum(int(values.size) for values in tensors["weights"].values()),
+        "letters": len(content["characters"]),
+        "made_from": dict(content["provenance"]),
+    }
+
+
 def _describe_trained(content: Mapping[str, Any], tensors: Arrays) -> Facts:
     fold = content["fold"]
     learned = set(fold["training"])
@@ -190,6 +217,8 @@ def _describe_ngram(content: Mapping[str, Any], tensors: Arrays) -> Facts:
 
 
 _BY_KIND = {
+    "reader": _describe_reader,
+    "scorer": _describe_scorer,
     "adapted model": _describe_adapted,
     "model": _describe_trained,
     "prior": _describe_prior,

@@ -1,16 +1,17 @@
-"""Text sampled from a model."""
+"""Text sampled from a model, character by character."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from protoglot.errors import ConfigError
-from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
-from protoglot.text import LINE_BREAK, normalise_beginning
-from protoglot.vocabulary import BEGIN, END, NUM_SYMBOLS, OTHER, Vocabulary, decode_ids
+from protoglot.text import LINE_BREAK
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,126 +42,78 @@ class GenerationConfig:
             raise ConfigError(f"generation.top_p: {self.top_p}; wanted a share above 0, up to 1")
 
 
-class Reader(Protocol):
-    """What reads B texts side by side and predicts how each goes on."""
+class Texts(Protocol):
+    """B texts that a model reads side by side, at their very start."""
 
-    def read(self, ids: Tensor) -> Tensor:
-        """Read on.
+    def read(self, pieces: Sequence[str]) -> None:
+        """Read on in each text, (B,); a line break ends a sentence."""
+        ...
 
-        Args:
-            ids: the next ids of each text, (T, B), BEGIN at the very start.
+    def predict(self) -> tuple[Sequence[str], Floats]:
+        """The characters that can come next, (N,), and their log probabilities in each text, (B, N).
 
-        Returns:
-            Scores of all ids that can be predicted next, on the CPU, (B, V - 1), id v at position v - 1.
+        Characters that have no name are left out, so probabilities need not sum to one.
         """
         ...
 
-
-class NetworkReader:
-    """A network as a :class:`Reader`.
-
-    Args:
-        model: dropout is off.
-        features: typological vector of the language, (K,), or ``None`` for BARE.
-        num_texts: B.
-    """
-
-    def __init__(self, model: LanguageModel, features: Tensor | None, num_texts: int) -> None:
-        self._model = model
-        self._features = features
-        self._state: State = model.initial_state(num_texts)
-
-    @torch.no_grad()
-    def read(self, ids: Tensor) -> Tensor:
-        """Logits of what comes after the ids."""
-        on_device = ids.to(self._model.embedding.device)
-        vectors, self._state = self._model.hidden_states(on_device, self._features, self._state)
-        return self._model.logits(vectors[-1]).cpu()
+    def characters(self) -> Sequence[str]:
+        """The characters of the language, among which a first one is drawn uniformly."""
+        ...
 
 
-def generate(
-    model: LanguageModel,
-    vocabulary: Vocabulary,
-    features: Tensor | None,
-    config: GenerationConfig,
-    *,
-    num_samples: int = 1,
-    seed: int = 0,
-) -> list[str]:
-    """Sample texts from a network (see :func:`sample`).
+def write(texts: Texts, config: GenerationConfig, *, number: int, generator: np.random.Generator) -> list[str]:
+    """Sample texts side by side.
 
     Args:
-        model: dropout is off.
-        vocabulary: its characters.
-        features: typological vector of the language, (K,), or ``None`` for BARE.
-        config: how to sample.
-        num_samples: texts to return.
-        seed: of the random numbers.
+        texts: as many as are wanted.
+        config: how to sample; ``start`` is normalised already.
+        number: B.
+        generator: of the random numbers.
+
+    Returns:
+        What comes after the start (with ``start`` ``None``, the first character included), (B,).
     """
-    reader = NetworkReader(model, features, num_samples)
-    return sample(reader, vocabulary, config, num_samples=num_samples, seed=seed)
-
-
-def sample(
-    reader: Reader, vocabulary: Vocabulary, config: GenerationConfig, *, num_samples: int = 1, seed: int = 0
-) -> list[str]:
-    """Sample texts side by side; the same seed gives the same texts.
-
-    OTHER is never drawn, for it names no character. ``start`` is read normalised, a line break as the end of a sentence
-    and a character outside the inventory as OTHER, and shown as it is.
-
-    Args:
-        reader: of as many texts as are wanted, at their very start.
-        vocabulary: its characters.
-        config: how to sample.
-        num_samples: texts to return.
-        seed: of the random numbers.
-    """
-    generator = torch.Generator().manual_seed(seed)
+    remaining = config.length
     if config.start is None:
-        first = torch.randint(NUM_SYMBOLS, len(vocabulary), (1, num_samples), generator=generator)
-        begin = torch.cat([torch.full((1, num_samples), BEGIN), first])
-        shown = [vocabulary.characters[id_ - NUM_SYMBOLS] for id_ in first[0].tolist()]
-        remaining = config.length - 1
+        first = generator.choice(np.array(texts.characters(), dtype=object), number).tolist()
+        remaining -= 1
     else:
-        lines = [vocabulary.encode(line).ids for line in normalise_beginning(config.start).split(LINE_BREAK)]
-        ids = [BEGIN, *lines[0], *(id_ for line in lines[1:] for id_ in (END, *line))]
-        begin = torch.tensor(ids).unsqueeze(1).expand(-1, num_samples)
-        shown = [config.start] * num_samples
-        remaining = config.length
-    scores = reader.read(begin)
-    drawn: list[Tensor] = []
-    ended = torch.zeros(num_samples, dtype=torch.bool)
-    while len(drawn) < remaining:
-        chosen = _draw(scores, config, generator)  # (B,)
-        drawn.append(chosen)
-        ended |= chosen == END
-        if config.until_end and bool(ended.all()):
-            break
-        scores = reader.read(chosen.unsqueeze(0))
-    columns = torch.stack(drawn, dim=1).tolist() if drawn else [[] for _ in range(num_samples)]
-    return [
-        text + decode_ids(vocabulary, _until_end(ids) if config.until_end else ids)
-        for text, ids in zip(shown, columns, strict=True)
-    ]
+        first = [config.start] * number
+    written = [""] * number if config.start is not None else list(first)
+    ended = [False] * number
+    pieces = first
+    while remaining > 0 and not all(ended):
+        texts.read(pieces)
+        characters, scores = texts.predict()
+        pieces = [characters[index] for index in choose(scores, config, generator).tolist()]
+        for place, piece in enumerate(pieces):
+            ended[place] |= config.until_end and piece == LINE_BREAK
+            if not ended[place]:
+                written[place] += piece
+        remaining -= 1
+    return written
 
 
-def _draw(logits: Tensor, config: GenerationConfig, generator: torch.Generator) -> Tensor:
-    """One id for each row of scores, (B, V - 1) -> (B,)."""
-    logits = logits.double()
-    logits[:, OTHER - NUM_UNPREDICTED] = -torch.inf
+def choose(scores: Floats, config: GenerationConfig, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a column of each row, (B, N) -> (B,).
+
+    Args:
+        scores: log probabilities, up to a constant for each row.
+        config: temperature and top_p.
+        generator: of the random numbers.
+    """
     if config.temperature == 0:
-        return logits.argmax(dim=1) + NUM_UNPREDICTED
+        return np.asarray(scores.argmax(axis=1), np.int64)
     # Less the largest first: a quotient may overflow, but not to an infinity above all others.
-    logits -= logits.max(dim=1, keepdim=True).values
-    probability = torch.softmax(logits / config.temperature, dim=1)
+    with np.errstate(over="ignore"):
+        weights = np.exp((scores - scores.max(axis=1, keepdims=True)) / config.temperature)
+    weights /= weights.sum(axis=1, keepdims=True)
     if config.top_p < 1:
-        ordered, order = probability.sort(dim=1, descending=True)
+        order = np.argsort(-weights, axis=1, kind="stable")
+        ordered = np.take_along_axis(weights, order, axis=1)
         # Keep a character if those before it have less than the share: at least one is always kept.
-        ordered[ordered.cumsum(dim=1) - ordered >= config.top_p] = 0
-        probability = torch.zeros_like(probability).scatter_(1, order, ordered)
-    return torch.multinomial(probability, 1, generator=generator).squeeze(1) + NUM_UNPREDICTED
-
-
-def _until_end(ids: list[int]) -> list[int]:
-    return ids[: ids.index(END)] if END in ids else ids
+        ordered[ordered.cumsum(axis=1) - ordered >= config.top_p] = 0
+        np.put_along_axis(weights, order, ordered, axis=1)
+    cumulative = weights.cumsum(axis=1)
+    drawn = generator.random((len(scores), 1)) * cumulative[:, -1:]
+    return np.asarray((cumulative <= drawn).sum(axis=1), np.int64)

@@ -8,13 +8,13 @@ and these to those of the line.
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protoglot.adapted import AdaptedModel
 from protoglot.scores import Score
 
 
@@ -50,7 +50,7 @@ class LineSurprisal:
     """Of its T characters and of its end, (T + 1,)."""
 
     num_unknown: int
-    """Characters outside the model's inventory."""
+    """Characters that the model had not met before the text; for a network, those outside its inventory."""
 
     @property
     def total_bits(self) -> float:
@@ -59,7 +59,7 @@ class LineSurprisal:
 
     @property
     def score(self) -> Score:
-        """What the line costs."""
+        """Log loss of the line."""
         return Score(self.total_bits * math.log(2), len(self.bits))
 
     def words(self) -> list[WordSurprisal]:
@@ -78,12 +78,39 @@ class LineSurprisal:
         return found
 
 
-def surprisals(model: AdaptedModel, lines: Iterable[tuple[int, str]]) -> Iterator[LineSurprisal]:
+class Scoring(Protocol):
+    """A model that scores a running text: a reader or a network."""
+
+    def nats_by_sentence(self, sentences: Iterable[str]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+        """Each sentence of T characters with the nats of these and of its end, (T + 1,)."""
+        ...
+
+    def has_met(self, character: str) -> bool:
+        """Whether the model knows a character."""
+        ...
+
+
+def surprisals(model: Scoring, lines: Iterable[tuple[int, str]]) -> Iterator[LineSurprisal]:
     """Read a running text and say how surprising it is, line by line, in bounded memory.
 
     Args:
         model: whose surprisal.
         lines: numbers and sentences.
+    """
+    yield from line_surprisals(model.nats_by_sentence, lines, model.has_met)
+
+
+def line_surprisals(
+    nats_by_sentence: Callable[[Iterable[str]], Iterator[tuple[str, NDArray[np.float64]]]],
+    lines: Iterable[tuple[int, str]],
+    has_met: Callable[[str], bool],
+) -> Iterator[LineSurprisal]:
+    """The same by any way of scoring.
+
+    Args:
+        nats_by_sentence: as :meth:`Scoring.nats_by_sentence`.
+        lines: numbers and sentences.
+        has_met: whether a character is known.
     """
     numbers: deque[int] = deque()
 
@@ -92,6 +119,6 @@ def surprisals(model: AdaptedModel, lines: Iterable[tuple[int, str]]) -> Iterato
             numbers.append(number)
             yield sentence
 
-    for sentence, nats in model.nats_by_sentence(sentences()):
-        num_unknown = sum(character not in model.vocabulary for character in sentence)
+    for sentence, nats in nats_by_sentence(sentences()):
+        num_unknown = sum(not has_met(character) for character in sentence)
         yield LineSurprisal(numbers.popleft(), sentence, nats / math.log(2), num_unknown)

@@ -12,16 +12,44 @@ import pytest
 
 from protoglot.adapted import AdaptedModel
 from protoglot.cli.output import write_rows
+from protoglot.loading import load_language
+from protoglot.reading.reader import Reader
 from tiny import babble, tiny_adapted
+from tiny_scorer import tiny_scorer
 
 TEXT = babble("abdëgñ", 5, seed=3)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _a_small_scorer():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("protoglot.reader_model.shipped_scorer", tiny_scorer)
+        yield
+
+
+def a_reader(alphabet="abdëgñ", language="wol"):
+    reader = Reader(tiny_scorer(), language=language)
+    reader.read("".join(f"{sentence}\n" for sentence in babble(alphabet, 30, seed=0)))
+    return reader
+
+
 @pytest.fixture(scope="module")
-def model_path(tmp_path_factory):
+def network_path(tmp_path_factory):
     path = tmp_path_factory.mktemp("own") / "wol.model"
     tiny_adapted("oest").save(path)
     return path
+
+
+@pytest.fixture(scope="module")
+def reader_path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("own") / "wol.reader"
+    a_reader().save(path)
+    return path
+
+
+@pytest.fixture(params=["network", "reader"])
+def model_path(request):
+    return request.getfixturevalue(f"{request.param}_path")
 
 
 @pytest.fixture
@@ -43,7 +71,7 @@ def test_score_is_that_of_the_model(protoglot, model_path, text_path):
     status, printed, _ = protoglot("score", model_path, text_path, "--format", "json", "--threads", 1)
     assert status == 0
     (row,) = json.loads(printed)
-    wanted = AdaptedModel.load(model_path).score(TEXT)
+    wanted = load_language(model_path).score(TEXT)
     assert row["bits_per_character"] == pytest.approx(wanted.bits_per_character)
     assert (row["characters"], row["sentences"]) == (wanted.num_characters, 5)
     _, table, _ = protoglot("score", model_path, text_path, text_path)
@@ -79,7 +107,23 @@ def test_scores_of_lines_add_up_and_keep_their_numbers(protoglot, model_path, te
     assert [int(row["line"]) for row in rows] == [1, 3, 4, 5, 6]
     assert [row["sentence"] for row in rows] == TEXT
     total = math.fsum(float(row["nats"]) for row in rows)
-    assert total == pytest.approx(AdaptedModel.load(model_path).score(TEXT).nats)
+    assert total == pytest.approx(load_language(model_path).score(TEXT).nats)
+
+
+def test_a_static_score_is_of_each_line_alone(protoglot, network_path, reader_path, tmp_path):
+    file = tmp_path / "twice.txt"
+    file.write_text(f"{TEXT[0]}\n" * 2, encoding="utf-8")
+
+    def nats(*options):
+        status, printed, _ = protoglot("score", reader_path, file, "--lines", "--format", "json", *options)
+        assert status == 0
+        return [row["nats"] for row in json.loads(printed)]
+
+    first, second = nats()
+    assert second < first
+    assert nats("--static") == pytest.approx([first, first])
+    status, _, error = protoglot("score", network_path, file, "--static")
+    assert (status, "wanted a reader" in error) == (2, True)
 
 
 @pytest.mark.parametrize("arguments", [(), ("-",)])
@@ -95,7 +139,7 @@ def test_score_writes_files_for_other_programs_and_for_the_eye(protoglot, model_
     table, nested, page = tmp_path / "c.tsv", tmp_path / "c.json", tmp_path / "map.html"
     assert protoglot("score", model_path, text_path, "--characters", table, "--heat-map", page)[0] == 0
     assert protoglot("score", model_path, text_path, "--characters", nested)[0] == 0
-    total = AdaptedModel.load(model_path).score(TEXT).nats / math.log(2)
+    total = load_language(model_path).score(TEXT).nats / math.log(2)
     rows = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8")), dialect="excel-tab"))
     assert math.fsum(float(row["bits"]) for row in rows) == pytest.approx(total, abs=1e-3)
     assert math.fsum(line["bits"] for line in json.loads(nested.read_text(encoding="utf-8"))) == pytest.approx(
@@ -127,7 +171,10 @@ def test_complete_shows_characters_and_words(protoglot, model_path):
 
 def test_identify_names_languages_and_the_unknown(protoglot, model_path, tmp_path, standard_input):
     other = tmp_path / "eus.model"
-    tiny_adapted(alphabet="aeiktz", language="").save(other)
+    if model_path.suffix == ".reader":
+        a_reader("aeiktz", "").save(other)
+    else:
+        tiny_adapted(alphabet="aeiktz", language="").save(other)
     standard_input(f"{TEXT[0]}\n{babble('aeiktz', 1, seed=0)[0]}\nжжжжжж жжжжж\n".encode())
     out = tmp_path / "lines.json"
     status, printed, _ = protoglot("identify", model_path, other, "--format", "csv", "--out", out)
@@ -143,18 +190,21 @@ def test_identify_names_languages_and_the_unknown(protoglot, model_path, tmp_pat
     assert "unknown 1" in table
 
 
-def test_models_that_share_a_language_go_by_their_directories(protoglot, model_path, tmp_path, standard_input):
+def test_models_that_share_a_language_go_by_their_directories(protoglot, network_path, tmp_path, standard_input):
     twin = tmp_path / "twin.model"
     tiny_adapted("oest", seed=1).save(twin)
     standard_input(b"ab\n")
-    status, printed, _ = protoglot("identify", model_path, twin, "--format", "json")
+    status, printed, _ = protoglot("identify", network_path, twin, "--format", "json")
     assert status == 0
-    assert set(json.loads(printed)[0]["probabilities"]) == {str(model_path), str(twin)}
+    assert set(json.loads(printed)[0]["probabilities"]) == {str(network_path), str(twin)}
     standard_input(b"ab\n")
-    assert protoglot("identify", model_path, model_path)[0] == 2
+    assert protoglot("identify", network_path, network_path)[0] == 2
 
 
-def test_info(protoglot, model_path):
+def test_info(protoglot, network_path, reader_path):
+    status, printed, _ = protoglot("info", reader_path, "--format", "json")
+    assert (status, json.loads(printed)["kind"]) == (0, "reader")
+    model_path = network_path
     status, printed, _ = protoglot("info", model_path, "--format", "json")
     assert status == 0
     assert json.loads(printed)["language"] == "wol"
@@ -165,7 +215,19 @@ def test_info(protoglot, model_path):
     assert "verified" in table
 
 
-def test_export(protoglot, model_path, tmp_path):
+def test_export_of_a_reader(protoglot, reader_path, tmp_path):
+    out = tmp_path / "n.arpa"
+    status, output, _ = protoglot("export", reader_path, "--format", "arpa-ngram", "--out", out, "--order", 3)
+    assert (status, "n-gram of order 3" in output) == (0, True)
+    tokens = {line.split("\t")[1] for line in out.read_text(encoding="utf-8").splitlines() if "\t" in line}
+    assert {"<s>", "</s>", "<unk>", "<U+0020>", "ë"} <= tokens
+    facts = tmp_path / "facts.json"
+    assert protoglot("export", reader_path, "--format", "json", "--out", facts)[0] == 0
+    assert {"ë", "ñ"} <= {entry["character"] for entry in json.loads(facts.read_text())["vocabulary"]}
+
+
+def test_export(protoglot, network_path, tmp_path):
+    model_path = network_path
     ngram = tmp_path / "ngram"
     AdaptedModel.load(model_path).ngram.save(ngram)
     for path in (model_path, ngram):
@@ -187,7 +249,7 @@ def test_export(protoglot, model_path, tmp_path):
     assert json.loads(out.read_text(encoding="utf-8"))["facts"]["language"] == "wol"
 
 
-def test_generate_samples_from_the_mixture(protoglot, model_path):
+def test_generate_samples_from_the_model(protoglot, model_path):
     command = ("generate", model_path, "--length", 15, "--samples", 2, "--threads", 1)
     status, first, _ = protoglot(*command)
     assert status == 0

@@ -10,10 +10,12 @@ from unittest import mock
 import pytest
 
 from protoglot.ngram import NGram
+from protoglot.reading.reader import Reader
 from protoglot.trained import save_trained
 from protoglot.vocabulary import Vocabulary
 from test_language_learning import tuned_prior
-from tiny import tiny_adapted, tiny_trained
+from tiny import babble, tiny_adapted, tiny_trained
+from tiny_scorer import tiny_scorer
 
 TEXTS = {  # content of a file, and what the error names; nothing where there is none
     "one word": (b"ab", None),
@@ -43,10 +45,23 @@ COMMANDS = {  # with a text
 }
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
+@pytest.fixture(scope="module", autouse=True)
+def _a_small_scorer():
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("api", "reader_model"):
+            patch.setattr(f"protoglot.{module}.shipped_scorer", tiny_scorer)
+        yield
+
+
+@pytest.fixture(scope="module", params=["network", "reader"])
+def model(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("robust") / "model"
-    tiny_adapted().save(path)
+    if request.param == "network":
+        tiny_adapted().save(path)
+    else:
+        reader = Reader(tiny_scorer(), language="wol")
+        reader.read("".join(f"{sentence}\n" for sentence in babble("abdëgñ", 30, seed=0)))
+        reader.save(path)
     return path
 
 
@@ -79,13 +94,14 @@ def test_texts(protoglot, model, tmp_path, command, case):
         assert [file.name for file in tmp_path.iterdir()] == ["text.txt"]
 
 
-@pytest.mark.parametrize("checked", [[], ["--no-check"]])
+@pytest.mark.parametrize("kind", ["reader", "network"])
 @pytest.mark.parametrize("case", TEXTS)
-def test_texts_to_learn_from(protoglot, prior, tmp_path, case, checked):
+def test_texts_to_learn_from(protoglot, prior, tmp_path, case, kind):
     content, wrong = TEXTS[case]
     text, out = tmp_path / "text.txt", tmp_path / "model"
     text.write_bytes(content if isinstance(content, bytes) else content.encode())
-    status, printed, error = protoglot("adapt", text, "--prior", prior, "--out", out, *checked)
+    method = ["--method", "fitu", "--prior", prior] if kind == "network" else []
+    status, printed, error = protoglot("adapt", text, "--out", out, *method)
     if wrong is None:
         assert (status, "Traceback" in error) == (0, False), error
         assert str(out) in printed
@@ -99,7 +115,10 @@ def test_texts_to_learn_from(protoglot, prior, tmp_path, case, checked):
 
 
 WRITING = {
-    "adapt": lambda prior, model, folder: ("adapt", folder / "text.txt", "--prior", prior, "--out", folder / "o"),
+    "adapt": lambda prior, model, folder: ("adapt", folder / "text.txt", "--out", folder / "o"),
+    "adapt a network": lambda prior, model, folder: (
+        *("adapt", folder / "text.txt", "--method", "univ", "--prior", prior, "--out", folder / "o"),
+    ),
     "score, heat map": lambda prior, model, folder: (
         *("score", model, folder / "text.txt", "--heat-map", folder / "m.html"),
     ),
@@ -142,7 +161,8 @@ def test_nothing_is_left_half_written(
 def test_ctrl_c_while_learning_leaves_nothing(protoglot, prior, tmp_path, monkeypatch):
     (tmp_path / "text.txt").write_text("ab ab\n" * 30)
     monkeypatch.setattr("protoglot.adaptation.fit", mock.Mock(side_effect=KeyboardInterrupt))
-    status, _, error = protoglot("adapt", tmp_path / "text.txt", "--prior", prior, "--out", tmp_path / "o")
+    method = ("--method", "fitu", "--prior", prior)
+    status, _, error = protoglot("adapt", tmp_path / "text.txt", *method, "--out", tmp_path / "o")
     assert (status, "interrupted" in error) == (130, True)
     assert [file.name for file in tmp_path.iterdir()] == ["text.txt"]
 
@@ -175,7 +195,7 @@ def test_beginnings(protoglot, model, beginning):
 def tampered(model, tmp_path):
     path = tmp_path / "tampered"
     shutil.copytree(model, path)
-    file = path / "weights.safetensors"
+    file = next(file for file in (path / "weights.safetensors", path / "reader.safetensors") if file.exists())
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
@@ -190,11 +210,15 @@ def truncated(model, tmp_path):
     return path
 
 
-def with_another_order(model, tmp_path):
+def with_another_header(model, tmp_path):
     path = tmp_path / "changed"
     shutil.copytree(model, path)
     file = path / "header.json"
-    file.write_text(file.read_text().replace('"order": 3', '"order": 2'))
+    before = file.read_text()
+    file.write_text(
+        before.replace('"order": 3', '"order": 2').replace('"with_letters": true', '"with_letters": 1')
+    )
+    assert file.read_text() != before
     return path
 
 
@@ -236,7 +260,7 @@ def an_ngram(model, tmp_path):
     return tmp_path / "ngram"
 
 
-DAMAGED = [tampered, truncated, with_another_order, of_a_newer_version, a_file, an_empty_directory, nothing]
+DAMAGED = [tampered, truncated, with_another_header, of_a_newer_version, a_file, an_empty_directory, nothing]
 WITH_MODEL = {
     "score": lambda path, folder: ("score", path, folder / "text.txt"),
     "complete": lambda path, folder: ("complete", path, "a"),
@@ -316,6 +340,31 @@ def test_a_directory_that_cannot_be_written_is_named(protoglot, model, tmp_path)
         assert str(target) in error
 
 
+def test_a_reader_that_has_read_nothing_has_no_ngram_either(protoglot, tmp_path):
+    Reader(tiny_scorer()).save(tmp_path / "model")
+    status, _, error = protoglot(*WITH_MODEL["export arpa"](tmp_path / "model", tmp_path))
+    assert status == 2
+    assert one_line(error)
+    assert "no n-gram" in error
+
+
+def test_a_reader_is_no_network_to_export(protoglot, tmp_path):
+    Reader(tiny_scorer()).save(tmp_path / "model")
+    status, _, error = protoglot(*WITH_MODEL["export onnx"](tmp_path / "model", tmp_path))
+    assert status == 2
+    assert one_line(error)
+    assert f"{tmp_path / 'model'}: a reader; --format onnx wanted a network" in error
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_reader_of_another_scorer_is_named(protoglot, tmp_path):
+    Reader(tiny_scorer(1)).save(tmp_path / "model")
+    status, _, error = protoglot("complete", tmp_path / "model", "a")
+    assert status == 2
+    assert one_line(error)
+    assert "made with scorer" in error
+
+
 def test_an_export_replaces_nothing(protoglot, model, tmp_path):
     target = tmp_path / "mine.txt"
     target.write_text("my sentences")
@@ -338,11 +387,11 @@ def test_a_run_is_no_model_and_a_packed_model_is_to_be_unpacked(protoglot, tmp_p
     assert (status, "zipped models are to be unpacked" in error) == (2, True)
 
 
-def test_a_place_where_nothing_can_be_written_is_noticed_before_learning(protoglot, prior, tmp_path, monkeypatch):
+def test_a_place_where_nothing_can_be_written_is_noticed_before_learning(protoglot, tmp_path, monkeypatch):
     (tmp_path / "text.txt").write_text("ab ab\n" * 3)
     monkeypatch.setattr("os.access", lambda path, mode: str(path) != str(tmp_path))
     target = tmp_path / "new" / "model"
-    status, printed, error = protoglot("adapt", tmp_path / "text.txt", "--prior", prior, "--out", target)
+    status, printed, error = protoglot("adapt", tmp_path / "text.txt", "--out", target)
     assert (status, printed) == (2, "")
     assert one_line(error)
     assert f"nothing can be written in {tmp_path}" in error

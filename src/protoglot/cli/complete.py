@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from protoglot.cli.computing import computing_options, prepare
+from protoglot.cli.computing import computing_options, open_language
 from protoglot.cli.output import Row, format_option, make_table, print_rows, print_table
 
 if TYPE_CHECKING:
     from protoglot.completion import Completion
+
+_JOINERS = "\u200c\u200d"
 
 
 @click.command()
@@ -32,20 +34,20 @@ def complete(
 ) -> None:
     """How a text goes on, by the model: the likeliest next characters and words.
 
-    MODEL is a directory that `protoglot adapt` wrote; BEGINNING is the begin of a sentence, whose last word may be
-    unfinished. Without it, the begin of a sentence is guessed. The probability of a word is that exactly this word is
-    next, and then a blank or the end of the sentence. Words are found by a search that may miss an unlikely one.
+    MODEL is a directory that `protoglot adapt` wrote; BEGINNING is the begin of a sentence, or several lines, whose
+    last word may be unfinished. Without it, the begin of a sentence is guessed. The probability of a word is that
+    exactly this word is next, and then a blank or the end of the sentence. Words are found by a search that may miss
+    an unlikely one.
 
     \b
     Examples:
       protoglot complete mine.txt.model "Eta hark er"
       protoglot complete mine.txt.model "Eta " --number 10 --format json
     """
-    from protoglot.adapted import AdaptedModel
     from protoglot.completion import Completer
     from protoglot.text import normalise_beginning
 
-    completer = Completer(AdaptedModel.load(model_path, device=prepare(device, threads)))
+    completer = Completer(open_language(model_path, device, threads))
     completer.text = normalise_beginning(beginning)
     rows = [_row("character", found.text, found) for found in completer.characters(number)]
     if words:
@@ -64,5 +66,7 @@ def _row(kind: str, text: str, found: "Completion") -> Row:
 
 
 def _shown(text: str) -> str:
-    """Text in a table: what one would not see is named."""
-    return {" ": "(blank)", "\n": "(end)"}.get(text, text if text.isprintable() else ascii(text))
+    """Text in a table: what one would not see is named; within a word, joiners are let through."""
+    visible = "".join(character for character in text if character not in _JOINERS)
+    is_seen = bool(visible) and visible.isprintable()
+    return {" ": "(blank)", "\n": "(end)"}.get(text, text if is_seen else ascii(text))

@@ -28,14 +28,16 @@ def export(model_path: Path, form: str, out: Path, order: int | None) -> None:
     MODEL is a directory that `protoglot adapt` wrote. The formats:
 
     \b
-    arpa-ngram  its n-gram (also that of an n-gram alone), as KenLM reads it. A token is a
-                character; white space and what cannot be printed is <U+0020>, its code point.
-    onnx        its network, for the typology of its language. In: ids (T, B), hidden and cell
-                (L, B, H). Out: log_probabilities (T, B, V - 1), new_hidden, new_cell. Id v is at
-                position v - 1; ids 0, 1, 2 are begin, end and other, and those of characters
-                follow in the order of the metadata. Needs pip install 'protoglot[onnx]'.
-    json        its facts (as `protoglot info` shows them) and its vocabulary with all ids; for any
-                directory that protoglot wrote.
+    arpa-ngram  an n-gram as KenLM reads it: of all that a reader has read, that of a network with
+                one, or an n-gram alone. A token is a character; white space and what cannot be
+                printed is <U+0020>, its code point.
+    onnx        the network of a model that was adapted with a method (a reader is no network), for
+                the typology of its language. In: ids (T, B), hidden and cell (L, B, H). Out:
+                log_probabilities (T, B, V - 1), new_hidden, new_cell. Id v is at position v - 1;
+                ids 0, 1, 2 are begin, end and other, and those of characters follow in the order
+                of the metadata. Needs pip install 'protoglot[onnx]'.
+    json        its facts (as `protoglot info` shows them) and its characters; for any directory
+                that protoglot wrote.
 
     \b
     Examples:
@@ -58,7 +60,7 @@ def _export_arpa(model_path: Path, out: Path, order: int | None) -> None:
     from protoglot.exporting.arpa import KENLM_ORDER, arpa_lines
     from protoglot.storage import file_written_whole
 
-    ngram = _load_ngram(model_path)
+    ngram = _load_ngram(model_path, order)
     written = min(ngram.order, order or KENLM_ORDER)
     with file_written_whole(out) as stream:
         for line in arpa_lines(ngram, max_order=written):
@@ -67,25 +69,31 @@ def _export_arpa(model_path: Path, out: Path, order: int | None) -> None:
     click.echo(f"{out}: {ngram.smoothing} n-gram of order {written}{left_out}")
 
 
-def _load_ngram(path: Path) -> "NGram":
-    """The n-gram of an adapted model, or one alone."""
+def _load_ngram(path: Path, order: int | None) -> "NGram":
+    """The n-gram of a model, or one alone."""
     from protoglot.artefacts import read_header
     from protoglot.errors import ConfigError
+    from protoglot.exporting.arpa import KENLM_ORDER
+    from protoglot.loading import load_language
     from protoglot.ngram import KIND, NGram
+    from protoglot.reader_model import ReaderModel
 
     if read_header(path)["kind"] == KIND:
         return NGram.load(path)
-    from protoglot.adapted import AdaptedModel
-
-    ngram = AdaptedModel.load(path).ngram
+    model = load_language(path)
+    ngram = model.ngram(order or KENLM_ORDER) if isinstance(model, ReaderModel) else model.ngram
     if ngram is None:
         raise ConfigError(f"{path}: the model has no n-gram; wanted one that learned from sentences")
     return ngram
 
 
 def _export_onnx(model_path: Path, out: Path) -> None:
+    from protoglot.errors import ConfigError, StorageError
+    from protoglot.loading import is_reader
+
+    if is_reader(model_path):
+        raise ConfigError(f"{model_path}: a reader; --format onnx wanted a network, made by `adapt --method`")
     from protoglot.adapted import AdaptedModel
-    from protoglot.errors import StorageError
     from protoglot.exporting.onnx import TOLERANCE, difference_from_network, to_onnx
     from protoglot.storage import write_atomically
 

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from protoglot.cli.computing import SEED, computing_options, prepare
+from protoglot.cli.computing import SEED, computing_options, open_language, prepare
 
 if TYPE_CHECKING:
-    from protoglot.generation import Reader
-    from protoglot.vocabulary import Vocabulary
+    from protoglot.generation import GenerationConfig
 
 
 @click.command()
@@ -42,9 +41,10 @@ def generate(
 ) -> None:
     """Sample text from a model.
 
-    MODEL is the directory of a run or a model, or one that `protoglot adapt` wrote. The end of a sentence is shown as a
-    line break. With a run or a model, by default as in the paper: the first character is drawn uniformly, all others
-    from the model at temperature 1. With an adapted model, all of a sentence is drawn from it.
+    MODEL is a directory that `protoglot adapt` wrote, or the directory of a run or a trained model. The end of a
+    sentence is shown as a line break. With a model of `adapt`, all of a sentence is drawn from it; with a run or a
+    trained model, by default as in the paper: the first character is drawn uniformly, all others from the model at
+    temperature 1.
 
     \b
     Examples:
@@ -52,37 +52,35 @@ def generate(
       protoglot generate runs/bare2 --length 25 --samples 5
       protoglot generate runs/oest2 --language eus --start "Eta " --temperature 0.7 --until-end
     """
-    from protoglot.adapted import KIND
     from protoglot.artefacts import HEADER, read_header
-    from protoglot.generation import GenerationConfig, sample
+    from protoglot.generation import GenerationConfig
+    from protoglot.loading import NETWORK
+    from protoglot.reading.reader import KIND as READER
 
-    chosen = prepare(device, threads)
-    is_adapted = (model_path / HEADER).is_file() and read_header(model_path)["kind"] == KIND
+    kind = read_header(model_path)["kind"] if (model_path / HEADER).is_file() else ""
+    is_language = kind in (NETWORK, READER)
     config = GenerationConfig(
         length=length,
-        start="" if is_adapted and start is None else start,
+        start="" if is_language and start is None else start,
         temperature=temperature,
         top_p=top_p,
         until_end=until_end,
     )
-    open_reader = _open_adapted if is_adapted else _open_trained
-    reader, vocabulary = open_reader(model_path, language, samples, chosen)
-    for text in sample(reader, vocabulary, config, num_samples=samples, seed=seed):
+    if is_language:
+        if language is not None:
+            raise click.UsageError(f"{model_path}: a model of one language; wanted no --language")
+        texts = open_language(model_path, device, threads).write(config, number=samples, seed=seed)
+    else:
+        texts = _write_trained(model_path, language, config, samples, seed, prepare(device, threads))
+    for text in texts:
         click.echo(text)
 
 
-def _open_adapted(path: Path, language: str | None, samples: int, device: str) -> "tuple[Reader, Vocabulary]":
-    from protoglot.adapted import AdaptedModel
-
-    if language is not None:
-        raise click.UsageError(f"{path}: a model of one language; wanted no --language")
-    model = AdaptedModel.load(path, device=device)
-    return model.reader(samples), model.vocabulary
-
-
-def _open_trained(path: Path, language: str | None, samples: int, device: str) -> "tuple[Reader, Vocabulary]":
-    from protoglot.generation import NetworkReader
+def _write_trained(
+    path: Path, language: str | None, config: "GenerationConfig", samples: int, seed: int, device: str
+) -> list[str]:
     from protoglot.model.config import Conditioning
+    from protoglot.model.sampling import generate
     from protoglot.trained import load_trained
 
     trained = load_trained(path, device=device)
@@ -91,4 +89,4 @@ def _open_trained(path: Path, language: str | None, samples: int, device: str) -
         if language is None:
             raise click.UsageError(f"{path}: a model that reads typology; wanted --language")
         features = trained.features_of(language)
-    return NetworkReader(trained.model, features, samples), trained.vocabulary
+    return generate(trained.model, trained.vocabulary, features, config, num_samples=samples, seed=seed)

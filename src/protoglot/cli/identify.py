@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from protoglot.cli.computing import computing_options, prepare
+from protoglot.cli.computing import computing_options, open_language
 from protoglot.cli.output import (
     Row,
     format_option,
@@ -22,6 +22,7 @@ from protoglot.cli.reading import num_bytes_of, opened_text, shortened
 
 if TYPE_CHECKING:
     from protoglot.adapted import AdaptedModel
+    from protoglot.reader_model import ReaderModel
 
 UNKNOWN = "unknown"
 
@@ -57,24 +58,23 @@ def identify(
     """In which of several languages each line is, or in none of them.
 
     Each MODEL is a directory that `protoglot adapt` wrote, and goes by the language it was given then, or by the name
-    of the directory. Lines are read one by one. The probabilities are those of the models, with no language likelier
-    than another beforehand.
+    of the directory. Each line is scored on its own. The probabilities are those of the models, with no language
+    likelier than another beforehand.
 
-    A line is in an unknown language if even the best model pays more for it than one that knows nothing of the order
-    of letters, be they as usual as in that language or all equally frequent. A related language
-    in the same letters may pass for a known one; a --threshold somewhat above what `protoglot score` says of other
-    sentences in the known languages keeps it out.
+    A line is in an unknown language if a model without knowledge of the language predicts it better than the best of
+    the models: for a reader, one that has read nothing; for a network, one that knows nothing of the order of letters,
+    be they as frequent as in that language or all equally frequent. A related language in the same letters may pass
+    for a known one; a --threshold somewhat above what `protoglot score` says of other sentences in the known languages
+    keeps it out.
 
     \b
     Examples:
       protoglot identify tzh.model tzo.model yua.model --text letters.txt
       protoglot identify tzh.model tzo.model --threshold 4 --format csv < letters.txt
     """
-    from protoglot.adapted import AdaptedModel
     from protoglot.identification import Identifier
 
-    chosen = prepare(device, threads)
-    models = _by_name(model_paths, [AdaptedModel.load(path, device=chosen) for path in model_paths])
+    models = _by_name(model_paths, [open_language(path, device, threads) for path in model_paths])
     identifier = Identifier(models, threshold=threshold)
     rows: list[Row] = []
     with opened_text(text_path) as text, progress_of_amount(text.num_bytes, "identifying") as advance:
@@ -100,7 +100,9 @@ def identify(
     _print_languages(rows, len(models))
 
 
-def _by_name(paths: Sequence[Path], models: Sequence["AdaptedModel"]) -> dict[str, "AdaptedModel"]:
+def _by_name(
+    paths: Sequence[Path], models: "Sequence[ReaderModel | AdaptedModel]"
+) -> "dict[str, ReaderModel | AdaptedModel]":
     """Models by their languages, or by their directories where these are not known or not told apart."""
     names = [model.language or path.name for path, model in zip(paths, models, strict=True)]
     if len(set(names)) < len(names) or UNKNOWN in names:

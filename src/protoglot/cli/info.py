@@ -20,8 +20,9 @@ from protoglot.cli.output import make_table, print_table, to_json
 def info(path: Path, form: str) -> None:
     """What a directory that protoglot wrote holds.
 
-    PATH is an adapted model, a prior, a run, a model or an n-gram. Shown are its kind and language, sizes, method and
-    settings, how it was made and under which licences. Every byte is checked against its checksum.
+    PATH is a reader, an adapted model, a prior, a run, a model, a scorer or an n-gram. Shown are its kind and
+    language, sizes, method and settings, how it was made and under which licences. Every byte is checked against its
+    checksum.
 
     \b
     Examples:

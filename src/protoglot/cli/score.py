@@ -1,13 +1,14 @@
 """``protoglot score``."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from protoglot.cli.computing import computing_options, prepare
+from protoglot.cli.computing import computing_options, open_language
 from protoglot.cli.output import (
     Row,
     format_option,
@@ -21,6 +22,9 @@ from protoglot.cli.output import (
 from protoglot.cli.reading import STANDARD_INPUT, Text, num_bytes_of, opened_text, shortened
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from protoglot.scores import Score
     from protoglot.surprisal_files import SurprisalFile
 
@@ -44,6 +48,7 @@ def _file_option(name: str, attribute: str, *endings: str, help_text: str) -> Ca
 @click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path))
 @click.argument("text_paths", metavar="[TEXT]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--lines", is_flag=True, help="A row for each line, not for each text.")
+@click.option("--static", is_flag=True, help="Score each line on its own, not after those before it; for readers.")
 @_file_option(
     *("--characters", "characters_path", ".tsv", ".json"),
     help_text="Also write the bits of every character and word: FILE.tsv or FILE.json.",
@@ -59,6 +64,7 @@ def score(
     model_path: Path,
     text_paths: tuple[Path, ...],
     lines: bool,
+    static: bool,
     characters_path: Path | None,
     map_path: Path | None,
     out: Path | None,
@@ -66,10 +72,12 @@ def score(
     threads: int | None,
     form: str,
 ) -> None:
-    """How well a model knows a text, in bits per character: the fewer, the better.
+    """How well a model predicts a text, in bits per character: the fewer, the better.
 
     MODEL is a directory that `protoglot adapt` wrote. Each TEXT has one sentence a line; - or none is standard input. A
     text is read from its begin to its end, each line after those before it; every character and end of line counts.
+    A reader learns from each line before it scores the next, and forgets the text afterwards; with --static it scores
+    each line as if it came right after what it was made from.
 
     --characters FILE.tsv has a row for every character and end of line (shown as <end>). A word is what stands between
     blanks, and its bits include those of the blank or end after it; they stand in the row of that blank or end, so that
@@ -82,11 +90,20 @@ def score(
       protoglot score mine.txt.model poem.txt --heat-map poem.html --characters poem.tsv
       grep -v '^#' notes.txt | protoglot score mine.txt.model
     """
-    from protoglot.adapted import AdaptedModel
+    from protoglot.reader_model import ReaderModel
     from protoglot.scores import Score
-    from protoglot.surprisal import surprisals
+    from protoglot.surprisal import line_surprisals
 
-    model = AdaptedModel.load(model_path, device=prepare(device, threads))
+    model = open_language(model_path, device, threads)
+    score_text: Callable[[Iterable[str]], Iterator[tuple[str, NDArray[np.float64]]]]
+    if isinstance(model, ReaderModel):
+        score_text = partial(model.nats_by_sentence, static=static)
+    elif static:
+        raise click.UsageError(
+            f"--static: {model_path} is a network, which never learns from a text; wanted a reader"
+        )
+    else:
+        score_text = model.nats_by_sentence
     rows: list[Row] = []
     total = Score(0.0, 0)
     with contextlib.ExitStack() as stack:
@@ -97,7 +114,7 @@ def score(
             for file in files:
                 file.add_text(text.name)
             of_text, num_sentences, num_unknown = Score(0.0, 0), 0, 0
-            for line in surprisals(model, text.sentences()):
+            for line in line_surprisals(score_text, text.sentences(), model.has_met):
                 for file in files:
                     file.add(line)
                 if lines:

@@ -43,28 +43,43 @@ def _hidden(p, v, pointer, row, context, entry, base, kinds, W, wb, C, beta, w, 
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def forward(pointer, row, context, entry, base, num_candidates, kinds, W, wb, C, W2, b2, v2, beta, gamma, w, w0, extra, score):
+def score_one(
+    p, v, pointer, row, context, entry, base, kinds, W, wb, C, W2, b2, v2, beta, gamma, w, w0, extra,
+    h1, h2, boosts, score,
+):  # fmt: skip
+    """Scores (V,) of the candidates of one position; what the units and the boosts were stays in their arrays."""
+    H = W.shape[2]
+    _hidden(p, v, pointer, row, context, entry, base, kinds, W, wb, C, beta, w, boosts, h1)
+    for a in range(v):
+        for k in range(H):
+            h2[a, k] = b2[k]
+        for i in range(H):
+            if h1[a, i] > 0:
+                x = h1[a, i] * gamma[p, i]
+                for k in range(H):
+                    h2[a, k] += x * W2[i, k]
+        s = np.float32(0.0)
+        for k in range(H):
+            s += max(h2[a, k], np.float32(0.0)) * v2[k]
+        score[a] = s + w0[p] * base[p, a] + BOOST_SCALE * boosts[a] + extra[p, a]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def forward(
+    pointer, row, context, entry, base, num_candidates, kinds, W, wb, C, W2, b2, v2, beta, gamma, w, w0, extra,
+    score,
+):  # fmt: skip
     """Scores (P, V) of all candidates; what is no candidate keeps what ``score`` held."""
     P, V = base.shape
     H = W.shape[2]
     h1 = np.empty((V, H), np.float32)
-    h2 = np.empty(H, np.float32)
+    h2 = np.empty((V, H), np.float32)
     boosts = np.empty(V, np.float32)
     for p in range(P):
-        v = num_candidates[p]
-        _hidden(p, v, pointer, row, context, entry, base, kinds, W, wb, C, beta, w, boosts, h1)
-        for a in range(v):
-            for k in range(H):
-                h2[k] = b2[k]
-            for i in range(H):
-                if h1[a, i] > 0:
-                    x = h1[a, i] * gamma[p, i]
-                    for k in range(H):
-                        h2[k] += x * W2[i, k]
-            s = np.float32(0.0)
-            for k in range(H):
-                s += max(h2[k], np.float32(0.0)) * v2[k]
-            score[p, a] = s + w0[p] * base[p, a] + BOOST_SCALE * boosts[a] + extra[p, a]
+        score_one(
+            p, num_candidates[p], pointer, row, context, entry, base, kinds, W, wb, C, W2, b2, v2, beta, gamma,
+            w, w0, extra, h1, h2, boosts, score[p],
+        )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, fastmath=True)

@@ -45,6 +45,7 @@ class Mark:
     length: int
     num_met: int
     num_characters: int
+    num_folds: int
     sizes: np.ndarray
     place: np.ndarray
     gains: np.ndarray
@@ -76,7 +77,7 @@ class Evidence:
         self.costs = np.array([3.0, 3.0, 0.0])
         self.journal = np.zeros((1, kernel.JOURNAL_COLUMNS), np.int32)
         self.num_journal = np.array([-1], np.int64)
-        self._num_marks = 0
+        self._marks: list[Mark] = []
         for character in "\n ":
             self.symbol_of(character)
 
@@ -91,34 +92,44 @@ class Evidence:
         twin.text = self.text[: self.length + 1].copy()
         twin.journal = np.zeros((1, kernel.JOURNAL_COLUMNS), np.int32)
         twin.num_journal = np.array([-1], np.int64)
-        twin._num_marks = 0
+        twin._marks = []
         return twin
 
     def mark(self) -> Mark:
-        """Remember this place; until :meth:`go_back` or :meth:`forget` is called, changes are noted."""
-        if self._num_marks == 0:
+        """Remember this place; until :meth:`forget` is called, changes are noted."""
+        if not self._marks:
             self.num_journal[0] = 0
-        self._num_marks += 1
-        return Mark(
+        mark = Mark(
             num_notes=int(self.num_journal[0]),
             length=self.length,
             num_met=int(self.num_symbols[0]),
             num_characters=len(self.characters),
+            num_folds=len(self._folds),
             sizes=self.sizes.copy(),
             place=self.place.copy(),
             gains=self.gains.copy(),
             costs=self.costs.copy(),
             table=self.table,
         )
+        self._marks.append(mark)
+        return mark
 
     def forget(self, mark: Mark) -> None:
-        """A mark is not needed any more; marks are forgotten in the reverse of their order."""
-        self._num_marks -= 1
-        if self._num_marks == 0:
+        """A mark is not needed any more; nothing happens if it is gone already."""
+        self._marks = [other for other in self._marks if other is not mark]
+        if not self._marks:
             self.num_journal[0] = -1
 
     def go_back(self, mark: Mark) -> None:
-        """Take back all that was read since a mark; the mark stays, later marks are gone."""
+        """Take back all that was read since a mark; the mark stays, later marks are gone.
+
+        Raises:
+            ValueError: if the mark was forgotten, is gone, or is of another reader.
+        """
+        depth = next((i for i, other in enumerate(self._marks) if other is mark), None)
+        if depth is None:
+            raise ValueError("a mark that was forgotten or is of another reader; wanted one of this reader")
+        del self._marks[depth + 1 :]
         kernel.go_back(
             self.table, self.nodes, self.entries, self.journal, mark.num_notes, int(self.num_journal[0]),
             self.table is mark.table,
@@ -133,6 +144,8 @@ class Evidence:
         for character in self.characters[mark.num_characters :]:
             del self.symbols[character]
         del self.characters[mark.num_characters :]
+        while len(self._folds) > mark.num_folds:
+            self._folds.popitem()
         if self.table is not mark.table:
             self.table[:] = 0
             kernel.rebuild_table(self.table, self.nodes, int(self.sizes[0]))
@@ -206,7 +219,7 @@ class Evidence:
             context=np.empty(num_positions * 400 + 10_000, np.int16),
             entry=np.empty((num_positions * 400 + 10_000, kernel.ENTRY_FEATURES), np.float32),
         )
-        sizes = np.zeros(3, np.int64)
+        sizes = np.zeros(2, np.int64)
         done = 0
         while done < len(symbols):
             size = min(_CHUNK, len(symbols) - done)
@@ -217,7 +230,7 @@ class Evidence:
                 self.table, self.nodes, self.entries, self.sizes, self.place, self.gains, self.costs,
                 DISCOUNTS, self.journal, self.num_journal,
                 batch.position, batch.base, batch.target, batch.place, batch.pointer, batch.row, batch.context,
-                batch.entry, sizes, 1,
+                batch.entry, sizes,
             )  # fmt: skip
             if stop < self.length + size:
                 extra = len(batch.row)

@@ -1,12 +1,13 @@
 """Which character comes when one comes that was not met before.
 
-Characters that other languages have are ranked by how many have them, by the script and the case of what was met, by the
-class of the character before, and by what the network of letters says. All other code points share the rest: most of
-it goes to the Unicode blocks of what was met.
+Characters that other languages have are ranked by how many have them, by the script and the case of what was met, by
+the class of the character before, and by what the network of letters says. All other code points share the rest: most
+of it goes to the Unicode blocks of what was met.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,6 @@ NUM_FEATURES = 6
 """Bias of the outside, log frequency, same script, other case met, base letter met, what letters say."""
 
 
-
-
 class FirstOccurrence:
     """A distribution over all characters that were not met.
 
@@ -34,7 +33,7 @@ class FirstOccurrence:
         characters: those that other languages have.
         log_frequency: log of the share of languages that have each.
         weights: of the features, (6,).
-        classes: weight of each class of character after each class, (17, 17); the last row is the begin of the text.
+        classes: weight of each class of character after each class, (17, 16); the last row is the begin of the text.
     """
 
     def __init__(
@@ -49,25 +48,32 @@ class FirstOccurrence:
         self.log_frequency = np.asarray(log_frequency, np.float64)
         self.weights = np.asarray(weights, np.float64)
         self.classes = np.asarray(classes, np.float64)
-        scripts = [script_of(character) or "" for character in self.characters]
-        self._scripts = np.array(scripts)
-        self._kinds = np.array([int(class_of(character)) for character in self.characters])
-        self._other_case = [_other_case(character) for character in self.characters]
-        self._bases = [base_letter(character) for character in self.characters]
+        self.kinds = np.array([int(class_of(character)) for character in self.characters], np.int64)
+        self._scripts = _Groups(script_of(character) or "" for character in self.characters)
+        self._bases = _Groups(base_letter(character) for character in self.characters)
+        self._other_cases = _Groups(_other_case(character) for character in self.characters)
+
+    @classmethod
+    def untrained(cls, frequencies: Mapping[str, float]) -> Self:
+        """One that follows the frequencies alone.
+
+        Args:
+            frequencies: share of languages that have each character, above 0.
+        """
+        return cls(
+            list(frequencies),
+            np.log(list(frequencies.values())),
+            np.array([-3.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
+            np.zeros((NUM_CLASSES + 1, NUM_CLASSES)),
+        )
 
     def features(self, met: Sequence[str]) -> NDArray[np.float64]:
         """What is known of each character, (C, 4): log frequency, same script, other case met, base letter met."""
-        shares: dict[str, float] = {}
-        for character in met:
-            script = script_of(character)
-            if script is not None:
-                shares[script] = shares.get(script, 0.0) + 1.0
-        total = sum(shares.values()) or 1.0
-        same = np.array([shares.get(script, 0.0) / total if script else 0.5 for script in self._scripts])
-        all_met = set(met)
-        other = np.array([case in all_met for case in self._other_case], np.float64)
-        bases = {base_letter(character) for character in met}
-        base = np.array([b in bases for b in self._bases], np.float64)
+        scripts = [script for character in met if (script := script_of(character)) is not None]
+        same = self._scripts.counts(scripts) / (len(scripts) or 1)
+        same[self._scripts.members("")] = 0.5
+        other = self._other_cases.counts(met) > 0
+        base = self._bases.counts(map(base_letter, met)) > 0
         return np.stack([self.log_frequency, same, other, base], axis=1)
 
     def log_probabilities(
@@ -81,7 +87,7 @@ class FirstOccurrence:
             letters: what the network of letters says of each known character, (C,).
         """
         scores = self.features(met) @ self.weights[1:5]
-        scores += self.classes[before, self._kinds] + self.weights[5] * letters
+        scores += self.classes[before, self.kinds] + self.weights[5] * letters
         for character in met:
             position = self.index.get(character)
             if position is not None:
@@ -95,14 +101,41 @@ class FirstOccurrence:
 
     def log_share_outside(self, character: str, met: Sequence[str]) -> float:
         """Log probability of a character that no other language has, among all such that were not met."""
-        excluded = {ord(c) for c in met} | {ord(c) for c in self.characters}
-        blocks = {ord(c) // BLOCK for c in met}
-        num_near = len(blocks) * BLOCK - sum(code // BLOCK in blocks for code in excluded)
-        num_far = NUM_CODE_POINTS - len(blocks) * BLOCK - sum(code // BLOCK not in blocks for code in excluded)
+        codes = {ord(c) for c in met}
+        blocks = {code // BLOCK for code in codes}
+        known = [ord(c) for c in self.characters]
+        num_known_near = sum(code // BLOCK in blocks for code in known)
+        num_near = len(blocks) * BLOCK - len(codes.union(code for code in known if code // BLOCK in blocks))
+        num_far = NUM_CODE_POINTS - len(blocks) * BLOCK - (len(known) - num_known_near)
         near = NEAR if num_near else 0.0
         if ord(character) // BLOCK in blocks:
             return math.log(near / num_near)
         return math.log((1.0 - near) / num_far)
+
+
+class _Groups:
+    """Names of some things, by which they are found.
+
+    Args:
+        names: one of each thing.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._numbers: dict[str, int] = {}
+        self._group = np.array([self._numbers.setdefault(name, len(self._numbers)) for name in names], np.int64)
+
+    def counts(self, names: Iterable[str]) -> NDArray[np.float64]:
+        """How often the name of each thing is among these."""
+        found = np.zeros(len(self._numbers))
+        for name in names:
+            number = self._numbers.get(name)
+            if number is not None:
+                found[number] += 1
+        return found[self._group]
+
+    def members(self, name: str) -> NDArray[np.bool_]:
+        """Which things have a name."""
+        return np.asarray(self._group == self._numbers.get(name, -1), np.bool_)
 
 
 def _other_case(character: str) -> str:

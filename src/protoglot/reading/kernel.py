@@ -1,13 +1,14 @@
 """Counts of every context over everything read so far, in compiled code.
 
-A *context* is what some function of the past looks like at a place: the last three letters, the word so far, the vowels
-of the word. Each context seen is a *node*; each symbol seen after it is an *entry* of that node. The nodes of the orders 0
-to 8 also keep counts with PPM's update exclusion: an order counts a symbol only where no longer order knew it.
+A *context* is what some function of the past looks like at a place: the last three letters, the word so far, the
+vowels of the word. Each context seen is a *node*; each symbol seen after it is an *entry* of that node. The nodes of
+the orders 0 to 8 also keep counts with PPM's update exclusion: an order counts a symbol only where no longer order
+knew it.
 
 For every candidate symbol the *chain* interpolates the orders 0 to 8 with absolute discounting of the excluded counts.
-Every other context speaks relative to the chain: the *boost* of a symbol is the log ratio of its discounted estimate
-there to the estimate of the chain, up to a constant that is the same for all symbols. It is zero for all symbols that
-the context has not seen, so only entries need be looked at.
+Every other context is relative to the chain: the *boost* of a symbol is the log ratio of its discounted estimate
+there to the estimate of the chain, up to a constant that is the same for all symbols. It is zero for all symbols
+that the context has not seen, so only entries need be looked at.
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ CONTEXTS = (
     "word", "word, one before", "word, two before", "word, second before",
     "letters 2-3 back", "letters 2-4 back", "letters 1, 3 back", "letters 1-2, 4 back",
     "base order 3", "base order 4", "base order 6",
-    "letter, shape of 5", "shape of 8", "letter, length", "two letters, length",
+    "letter, shape of 6", "shape of 8", "letter, length", "two letters, length",
     "word before, letter", "end of word before, word", "word, place in line",
     "two vowels, letter", "two consonants, letter",
     "successors of order 1", "successors of order 2",
@@ -31,8 +32,7 @@ CONTEXTS = (
 NUM_CONTEXTS = len(CONTEXTS)
 NUM_CHAIN = 8  # orders 1 to 8 come first; order 0 is node 0
 
-# Columns of a node.
-# Hash and counts of a node share a line of the cache.
+# Columns of a node; its hash and counts share a line of the cache.
 (
     TOTAL, DISTINCT, HEAD, EXCLUDED, ONCE, TWICE, OFTEN, TIME, LAST, LAST_BUT_ONE, RUN, TOP, HASH_LOW, HASH_HIGH,
 ) = range(14)  # fmt: skip
@@ -79,6 +79,12 @@ def _mix(h, x):
     return h ^ (h >> _S32)
 
 
+@njit(cache=True, inline="always")
+def _salt(number):
+    """Where the hash of a context begins: far from that of every other, whatever small numbers are mixed in."""
+    return _mix(np.uint64(0), np.uint64(number))
+
+
 @njit(cache=True, nogil=True)
 def rebuild_table(table, nodes, num_nodes):
     """Fill an empty table with the nodes there are."""
@@ -121,10 +127,10 @@ def _symbol_back(text, t, k):
 
 
 @njit(cache=True, nogil=True)
-def context_hashes(text, t, properties, place, nodes, order_nodes, hashes):
-    """Hashes of the contexts of position ``t``, but for those that need the nodes of orders 1 and 2."""
+def context_hashes(text, t, properties, place, hashes):
+    """Hashes of the contexts of position ``t``, except those that need the nodes of orders 1 and 2."""
     zero = np.uint64(0)
-    h = np.uint64(77)
+    h = _salt(77)
     j = 0
     limit = 20
     for k in range(1, limit + 1):
@@ -140,20 +146,20 @@ def context_hashes(text, t, properties, place, nodes, order_nodes, hashes):
     s2 = _symbol_back(text, t, 2)
     s3 = _symbol_back(text, t, 3)
     s4 = _symbol_back(text, t, 4)
-    one = _mix(np.uint64(9), word)
+    one = _mix(_salt(9), word)
     hashes[12] = _mix(one, np.uint64(12))
     hashes[13] = _mix(_mix(one, previous), np.uint64(13))
     hashes[14] = _mix(_mix(_mix(one, previous), second), np.uint64(14))
     hashes[15] = _mix(_mix(one, second), np.uint64(15))
-    hashes[16] = _mix(_mix(_mix(np.uint64(16), s2), s3), zero)
-    hashes[17] = _mix(_mix(_mix(np.uint64(17), s2), s3), s4)
-    hashes[18] = _mix(_mix(_mix(np.uint64(18), s1), s3), zero)
-    hashes[19] = _mix(_mix(_mix(np.uint64(19), s1), s2), s4)
+    hashes[16] = _mix(_mix(_mix(_salt(16), s2), s3), zero)
+    hashes[17] = _mix(_mix(_mix(_salt(17), s2), s3), s4)
+    hashes[18] = _mix(_mix(_mix(_salt(18), s1), s3), zero)
+    hashes[19] = _mix(_mix(_mix(_salt(19), s1), s2), s4)
     s5 = _symbol_back(text, t, 5)
     hashes[40] = _mix(_mix(hashes[17], s5), np.uint64(40))
-    f = _mix(np.uint64(20), np.uint64(place[MARKS]))
-    shape = np.uint64(23)
-    shape5 = zero
+    f = _mix(_salt(20), np.uint64(place[MARKS]))
+    shape = _salt(23)
+    shape6 = zero
     for k in range(1, 9):
         if t >= k:
             s = text[t - k]
@@ -172,23 +178,23 @@ def context_hashes(text, t, properties, place, nodes, order_nodes, hashes):
             hashes[21] = _mix(f, np.uint64(21))
         elif k == 6:
             hashes[22] = _mix(f, np.uint64(22))
-            shape5 = shape
-    hashes[23] = _mix(_mix(shape5, s1), np.uint64(23))
+            shape6 = shape
+    hashes[23] = _mix(_mix(shape6, s1), np.uint64(23))
     hashes[24] = _mix(shape, np.uint64(24))
-    hashes[25] = _mix(_mix(np.uint64(25), s1), length)
-    hashes[26] = _mix(_mix(_mix(np.uint64(26), s1), s2), length)
-    hashes[27] = _mix(_mix(_mix(np.uint64(27), s1), previous), np.uint64(min(place[LENGTH], 1)))
-    hashes[28] = _mix(_mix(np.uint64(28), np.uint64(place[END_OF_PREVIOUS])), word)
-    hashes[29] = _mix(_mix(np.uint64(29), np.uint64(min(place[WORDS_IN_LINE], 3))), word)
-    hashes[30] = _mix(_mix(_mix(np.uint64(30), np.uint64(place[VOWEL_1])), np.uint64(place[VOWEL_2])), s1)
-    hashes[31] = _mix(_mix(_mix(np.uint64(31), np.uint64(place[CONSONANT_1])), np.uint64(place[CONSONANT_2])), s1)
-    hashes[34] = _mix(_mix(_mix(np.uint64(34), np.uint64(place[START])), length), s1)
-    hashes[35] = _mix(_mix(np.uint64(35), np.uint64(place[PREVIOUS_LENGTH])), word)
-    hashes[36] = _mix(_mix(np.uint64(36), np.uint64(place[START_OF_PREVIOUS])), word)
-    base = _mix(_mix(np.uint64(38), np.uint64(place[BASE_WORD])), np.uint64(place[MARKS]))
+    hashes[25] = _mix(_mix(_salt(25), s1), length)
+    hashes[26] = _mix(_mix(_mix(_salt(26), s1), s2), length)
+    hashes[27] = _mix(_mix(_mix(_salt(27), s1), previous), np.uint64(min(place[LENGTH], 1)))
+    hashes[28] = _mix(_mix(_salt(28), np.uint64(place[END_OF_PREVIOUS])), word)
+    hashes[29] = _mix(_mix(_salt(29), np.uint64(min(place[WORDS_IN_LINE], 3))), word)
+    hashes[30] = _mix(_mix(_mix(_salt(30), np.uint64(place[VOWEL_1])), np.uint64(place[VOWEL_2])), s1)
+    hashes[31] = _mix(_mix(_mix(_salt(31), np.uint64(place[CONSONANT_1])), np.uint64(place[CONSONANT_2])), s1)
+    hashes[34] = _mix(_mix(_mix(_salt(34), np.uint64(place[START])), length), s1)
+    hashes[35] = _mix(_mix(_salt(35), np.uint64(place[PREVIOUS_LENGTH])), word)
+    hashes[36] = _mix(_mix(_salt(36), np.uint64(place[START_OF_PREVIOUS])), word)
+    base = _mix(_mix(_salt(38), np.uint64(place[BASE_WORD])), np.uint64(place[MARKS]))
     hashes[38] = base
     hashes[39] = _mix(base, np.uint64(place[PREVIOUS_BASE]))
-    hashes[37] = _mix(_mix(np.uint64(37), np.uint64(place[SEPARATOR])), word)
+    hashes[37] = _mix(_mix(_salt(37), np.uint64(place[SEPARATOR])), word)
 
 
 @njit(cache=True, inline="always")
@@ -196,18 +202,14 @@ def _indirect(nodes, node, s, salt):
     """A context of what followed the last two times that another context came."""
     if node < 0:
         return np.uint64(0)
-    h = _mix(np.uint64(salt), np.uint64(nodes[node, LAST] + 1))
+    h = _mix(_salt(salt), np.uint64(nodes[node, LAST] + 1))
     return _mix(_mix(h, np.uint64(nodes[node, LAST_BUT_ONE] + 1)), s)
 
 
 @njit(cache=True, nogil=True)
 def advance_place(place, s, properties):
     """Go past a symbol."""
-    if s == 0:
-        place[IN_LINE] = 0
-        place[WORDS_IN_LINE] = 0
-    else:
-        place[IN_LINE] += 1
+    place[IN_LINE] = 0 if s == 0 else place[IN_LINE] + 1
     if properties[s, IS_MARK] == 1:
         place[MARKS] += 1
     else:
@@ -256,6 +258,7 @@ def advance_place(place, s, properties):
         if s == 0:
             place[PREVIOUS] = place[SECOND] = place[PREVIOUS_BASE] = 0
             place[END_OF_PREVIOUS] = place[START_OF_PREVIOUS] = place[PREVIOUS_LENGTH] = 0
+            place[WORDS_IN_LINE] = 0
 
 
 @njit(cache=True, inline="always")
@@ -271,9 +274,35 @@ def read(
     text, start, stop, emit, properties, num_symbols,
     table, nodes, entries, sizes, place, gains, costs, discounts, journal, num_journal,
     out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_entry, out_sizes,
-    learn,
 ):  # fmt: skip
     """Read ``text[start:stop]``; where ``emit`` is set, write the evidence for the next symbol first.
+
+    Args:
+        text: symbols, with room for more; -1 stands for one that is not known yet.
+        start: position to begin at.
+        stop: position to end before.
+        emit: (stop - start,) whether the evidence of each position is wanted.
+        properties: of each symbol.
+        num_symbols: (1,) how many symbols were met; changed, as are the next ones.
+        table: from hash to node.
+        nodes: counts of each context.
+        entries: counts of each symbol in each context.
+        sizes: (2,) how many nodes and entries there are.
+        place: what the contexts need to know of the past.
+        gains: (J, 3) how well each context predicted, lately and always, and how often.
+        costs: (3,) likewise the chain.
+        discounts: (orders + 2, 3) of counts of one, two and more; the last row is that of the contexts.
+        journal: what was there before each change.
+        num_journal: (1,) its length; -1 where no changes are noted.
+        out_position: (P,) of the evidence; this and the next ones are described in ``evidence.Batch``.
+        out_base: (P, V + 1).
+        out_target: (P,).
+        out_place: (P, F).
+        out_pointer: (P + 1,).
+        out_row: (N,).
+        out_context: (N,).
+        out_entry: (N, 6).
+        out_sizes: (2,) how many positions and entries are written.
 
     Returns:
         The position at which it stopped: earlier than ``stop`` where the room for entries is used up.
@@ -282,13 +311,12 @@ def read(
     hashes = np.zeros(num_contexts, np.uint64)
     found = np.full(num_contexts, -1, np.int64)
     chain = np.zeros(out_base.shape[1], np.float64)
-    order_nodes = np.zeros(2, np.int64)
     is_marked = num_journal[0] >= 0
     for t in range(start, stop):
         v = num_symbols[0]
         # What stands at the end of the text may be unknown yet: then only evidence is wanted.
         s = text[t] if t < len(text) else -1
-        context_hashes(text, t, properties, place, nodes, order_nodes, hashes)
+        context_hashes(text, t, properties, place, hashes)
         for j in range(num_contexts):
             if j != 32 and j != 33:
                 found[j] = _find(table, nodes, hashes[j]) if hashes[j] != 0 else -1
@@ -309,17 +337,14 @@ def read(
                 t, s, v, text, properties, found, nodes, entries, place, gains, costs, discounts, chain, p,
                 out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_entry, out_sizes,
             )  # fmt: skip
-        if learn == 0 or s < 0:
+        if s < 0:
             continue
 
         # What the chain and each context gave the symbol that came.
         once = nodes[0, ONCE]
         x0 = nodes[0, EXCLUDED]
         novel = (once + 0.5) / (x0 + 1.5)
-        if s >= v:
-            p_chain = novel
-        else:
-            p_chain = (1.0 - novel) / v
+        p_chain = novel if s >= v else (1.0 - novel) / v
         is_known = False
         for k in range(0, NUM_CHAIN + 1):
             node = 0 if k == 0 else found[k - 1]

@@ -1,24 +1,30 @@
 """A model that learns as it reads."""
 
 import copy
+import hashlib
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protoglot.artefacts import load_artefact, save_artefact
 from protoglot.errors import StorageError
-from protoglot.reading import kernel, online
+from protoglot.reading import kernel
 from protoglot.reading.characters import NUM_CLASSES, class_of
 from protoglot.reading.evidence import Batch, Evidence, Mark
-from protoglot.reading.reading_loop import score_batch
 from protoglot.reading.scorer import NOT_MET, UNKNOWN, Scorer
+from protoglot.reading.scoring import places_forward, score_batch
 
 KIND = "reader"
+_ADAPTIVE = ("output_layers", "gradient", "first_moment", "second_moment", "counts")
+_FEWEST_IN_PARALLEL = 32  # positions; fewer are not worth a second thread
 _PIECE = 512  # characters whose evidence is in memory at once
 
 
@@ -67,13 +73,15 @@ class ReaderMark:
 
     evidence: Mark
     counts: NDArray[np.float32]
-    corrections: tuple[NDArray[np.float64], ...]
+    adaptive: tuple[NDArray[Any], ...]
+    """Empty where nothing is learned online."""
 
 
 class Reader:
     """Predicts a text character by character, and learns from each once it has come.
 
-    A line feed ends a sentence and is a character like any other. Every distribution is over all of Unicode.
+    A line feed ends a sentence and is a character like any other. Every distribution is over all code points of
+    Unicode, lone surrogates included, so any ``str`` can be read.
 
     Args:
         scorer: what turns evidence into probabilities.
@@ -94,14 +102,10 @@ class Reader:
         self._letters = np.zeros(64, np.int64)
         self._kinds = np.full(64, NUM_CLASSES, np.int64)
         self._letters[0] = NOT_MET
-        self._corrections = (
-            np.zeros(online.NUM_SETS),
-            np.zeros((online.NUM_SETS, kernel.NUM_CONTEXTS)),
-            np.zeros((kernel.NUM_CONTEXTS, online.NUM_STATES)),
-            np.zeros(64),
-            np.zeros((64, 64)),
-            np.zeros(online.NUM_BIASES),
-        )
+        start = self.scorer.output_layers
+        self._adaptive: tuple[NDArray[Any], ...] = (
+            start.copy(), np.zeros_like(start), np.zeros_like(start), np.zeros_like(start), np.zeros(2, np.int64),
+        )  # fmt: skip
         self._know_new_symbols(0)
 
     @property
@@ -141,10 +145,11 @@ class Reader:
         Within the text, what comes later is predicted with what came earlier.
         """
         mark = self.mark()
-        reading = self.read(text)
-        self.undo(mark)
-        self.forget(mark)
-        return reading
+        try:
+            return self.read(text)
+        finally:
+            self.undo(mark)
+            self.forget(mark)
 
     def predict(self) -> Prediction:
         """What comes next."""
@@ -160,23 +165,38 @@ class Reader:
             rest=float(novel * math.exp(outside)),
         )
 
+    def predict_met(self) -> NDArray[np.float64]:
+        """Probability of each character met, after that of all others together; (V + 1,), quicker than all of it."""
+        return self._score(self._evidence.next(), is_known=False)[2]
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all that decides what comes next: readers that agree in it predict the same."""
+        digest = hashlib.sha256(f"{self.scorer.identity} {self.with_letters} {self.learn_online} ".encode())
+        digest.update(self.text.encode("utf-8", "surrogatepass"))
+        for array in self._adaptive:
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
     def mark(self) -> ReaderMark:
         """Remember this place."""
-        return ReaderMark(
-            self._evidence.mark(), self._counts.copy(), tuple(array.copy() for array in self._corrections)
-        )
+        adaptive = tuple(array.copy() for array in self._adaptive) if self.learn_online else ()
+        return ReaderMark(self._evidence.mark(), self._counts.copy(), adaptive)
 
     def undo(self, mark: ReaderMark) -> None:
-        """Go back to a mark, as if nothing had been read since; the mark can be used again."""
+        """Go back to a mark, as if nothing had been read since; the mark can be used again, later ones are gone.
+
+        Raises:
+            ValueError: if the mark was forgotten, is gone, or is of another reader.
+        """
         self._evidence.go_back(mark.evidence)
         self._counts[:] = 0
         self._counts[: len(mark.counts)] = mark.counts
-        for array, before in zip(self._corrections, mark.corrections, strict=True):
-            array[...] = 0
-            array[tuple(slice(size) for size in before.shape)] = before
+        if mark.adaptive:
+            for array, before in zip(self._adaptive, mark.adaptive, strict=True):
+                array[:] = before
 
     def forget(self, mark: ReaderMark) -> None:
-        """A mark is not needed any more; the latest mark first."""
+        """A mark is not needed any more; nothing happens if it is gone already."""
         self._evidence.forget(mark.evidence)
 
     def __copy__(self) -> Self:
@@ -188,7 +208,7 @@ class Reader:
         twin._counts = self._counts.copy()
         twin._letters = self._letters.copy()
         twin._kinds = self._kinds.copy()
-        twin._corrections = tuple(array.copy() for array in self._corrections)  # type: ignore[assignment]
+        twin._adaptive = tuple(array.copy() for array in self._adaptive)
         return twin
 
     def copy(self) -> Self:
@@ -203,7 +223,6 @@ class Reader:
         """
         evidence = self._evidence
         read = np.array([ord(character) for character in evidence.characters], np.uint32)
-        scales, boosts, states, symbols, pairs, triples = self._corrections
         save_artefact(
             Path(path),
             kind=KIND,
@@ -218,12 +237,7 @@ class Reader:
                 "reader": {
                     "characters": read,
                     "text": evidence.text[: evidence.length].astype(np.uint32),
-                    "scales": scales,
-                    "boosts": boosts,
-                    "states": states,
-                    "symbols": symbols,
-                    "pairs": pairs,
-                    "triples": triples,
+                    **dict(zip(_ADAPTIVE, self._adaptive, strict=True)),
                 }
             },
         )
@@ -256,10 +270,10 @@ class Reader:
             characters = [chr(code) for code in tensors["characters"].tolist()]
             text = "".join(characters[symbol] for symbol in tensors["text"].tolist())
             reader._count(text)
-            for array, name in zip(
-                reader._corrections, ("scales", "boosts", "states", "symbols", "pairs", "triples"), strict=True
-            ):
-                array[...] = tensors[name]
+            for array, name in zip(reader._adaptive, _ADAPTIVE, strict=True):
+                if tensors[name].shape != array.shape:
+                    raise ValueError(f"{name} of shape {tensors[name].shape}; wanted {array.shape}")
+                array[:] = tensors[name]
         except (KeyError, IndexError, ValueError, OverflowError) as error:
             raise StorageError(f"{path}: not what a reader holds ({error}); wanted a saved reader") from error
         return reader
@@ -290,20 +304,35 @@ class Reader:
         self, batch: Batch, *, is_known: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
         num_positions, width = batch.base.shape
+        weights = self.scorer.weights
         nats = np.zeros(num_positions)
-        queries = np.zeros((num_positions, len(self.scorer.weights["lo_bias"]) + 1), np.float32)
+        queries = np.zeros((num_positions, len(weights["lo_bias"]) + 1), np.float32)
+        z = np.empty((num_positions, len(weights["p2_bias"])), np.float32)
         probabilities = np.zeros(width)
         columns = np.isfinite(batch.base).sum(axis=1).astype(np.int64)
-        evidence = (
-            batch.position, batch.base, batch.target, batch.place, batch.pointer, batch.row, batch.context,
-            batch.entry, columns,
-        )  # fmt: skip
+        text, kinds, letters = self._evidence.text, self._kinds, self._letters
+
+        def score_places(start: int, stop: int) -> None:
+            counts = self._counts.copy()
+            np.add.at(counts, text[batch.position[0] : batch.position[start]] + 1, np.float32(1.0))
+            places_forward(
+                text, self.with_letters, letters, kinds, counts, (batch.position, batch.place, columns),
+                self.scorer.first_layers, start, stop, z, queries,
+            )  # fmt: skip
+
+        # Positions do not depend on one another up to here: two halves at once give the very same numbers.
+        if num_positions >= _FEWEST_IN_PARALLEL:
+            half = num_positions // 2
+            list(_pool(os.getpid()).map(score_places, (0, half), (half, num_positions)))
+        else:
+            score_places(0, num_positions)
+        evidence = (batch.base, batch.target, batch.pointer, batch.row, batch.context, batch.entry, columns)
         score_batch(
-            self._evidence.text, self.with_letters, self._letters, self._kinds, self._counts, evidence,
-            self.scorer.arguments, self._corrections,
-            online.RATES if self.learn_online else np.zeros_like(online.RATES), is_known,
-            nats, queries, probabilities,
+            self.with_letters, letters, kinds, evidence, self.scorer.candidate_layers, z, queries, self._adaptive,
+            is_known, self.learn_online, nats, probabilities,
         )  # fmt: skip
+        if is_known:
+            np.add.at(self._counts, text[batch.position] + 1, np.float32(1.0))
         return nats, queries, probabilities
 
     def _know_new_symbols(self, start: int) -> None:
@@ -317,10 +346,6 @@ class Reader:
             self._counts = np.concatenate([self._counts, np.zeros(extra, np.float32)])
             self._letters = np.concatenate([self._letters, np.zeros(extra, np.int64)])
             self._kinds = np.concatenate([self._kinds, np.full(extra, NUM_CLASSES, np.int64)])
-            scales, boosts, states, symbols, pairs, triples = self._corrections
-            symbols = np.concatenate([symbols, np.zeros(extra)])
-            pairs = np.pad(pairs, ((0, extra), (0, extra)))
-            self._corrections = (scales, boosts, states, symbols, pairs, triples)
         for symbol in range(start, len(characters)):
             self._letters[symbol + 1] = self.scorer.known.get(characters[symbol], UNKNOWN)
             self._kinds[symbol + 1] = class_of(characters[symbol])
@@ -348,3 +373,9 @@ class Reader:
         if index is not None:
             return -float(known[index])
         return -(outside + self.scorer.first.log_share_outside(character, met))
+
+
+@lru_cache(maxsize=1)
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Two threads of this process; a child process, which inherits none, asks with a number of its own."""
+    return ThreadPoolExecutor(2, thread_name_prefix=f"reader-{process}")

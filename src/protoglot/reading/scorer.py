@@ -5,17 +5,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protoglot.artefacts import load_artefact, save_artefact
 from protoglot.errors import StorageError
+from protoglot.reading import online
 from protoglot.reading.characters import NUM_CLASSES
 from protoglot.reading.first_occurrence import FirstOccurrence
 from protoglot.reading.kernel import ENTRY_FEATURES, NUM_CONTEXTS, PLACE_FEATURES
-from protoglot.reading.online import RATES
 from protoglot.reading.scoring import NUM_LETTERS
 
 Array = NDArray[np.float32]
@@ -38,6 +38,12 @@ _LETTERS = (
 )  # fmt: skip
 
 
+_FIRST_LAYERS = (
+    "language", "Lu", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias", "Lo", "lo_bias", "gate", "gate_bias",
+    "P1", "p1_bias", "P1_flag", "P2", "p2_bias",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Scorer:
     """A network that turns evidence into probabilities.
@@ -56,24 +62,30 @@ class Scorer:
     """SHA-256 of all that decides a probability."""
 
     known: Mapping[str, int] = field(init=False)
-    arguments: tuple[Array, ...] = field(init=False)
-    """What the compiled code takes, in its order."""
+    first_layers: tuple[Array, ...] = field(init=False)
+    """What :func:`protoglot.reading.scoring.places_forward` takes, in its order."""
+
+    candidate_layers: tuple[Array, ...] = field(init=False)
+    """What :func:`protoglot.reading.scoring.score_batch` takes, in its order."""
+
+    output_layers: Array = field(init=False)
+    """Those that a reader goes on training, one after the other (``online.NAMES``)."""
 
     def __post_init__(self) -> None:
         expected = {*_CANDIDATES, *_PLACE, *_LETTERS}
         if set(self.weights) != expected:
             wrong = sorted(set(self.weights) ^ expected)
-            raise StorageError(f"scorer: weights {', '.join(wrong)} missing or unknown; wanted those of this version")
+            raise StorageError(
+                f"scorer: weights {', '.join(wrong)} missing or unknown; wanted those of this version"
+            )
         # As they are stored, so that a scorer is the same before it is saved and after.
-        w = {name: np.ascontiguousarray(value.astype(np.float16), np.float32) for name, value in self.weights.items()}
-        object.__setattr__(self, "weights", w)
-        shapes = {
-            "W": (NUM_CONTEXTS, ENTRY_FEATURES + 1, len(w["wb"])),
-            "C": (NUM_CLASSES + 1, len(w["wb"])),
-            "P1": (PLACE_FEATURES, len(w["p1_bias"])),
-            "O": (len(self.characters) + NUM_SPECIAL, len(w["lo_bias"])),
+        w = {
+            name: np.ascontiguousarray(value.astype(np.float16), np.float32)
+            for name, value in self.weights.items()
         }
-        for name, shape in shapes.items():
+        object.__setattr__(self, "weights", w)
+        # The compiled code trusts these: an array that is too small would be read beyond its end.
+        for name, shape in _shapes(w, len(self.characters) + NUM_SPECIAL).items():
             if w[name].shape != shape:
                 raise StorageError(f"scorer: weight {name} has shape {w[name].shape}; wanted {shape}")
         size = w["letters"].shape[1]
@@ -83,16 +95,15 @@ class Scorer:
         class_table = np.einsum("ge,kel->kgl", w["classes"], first).astype(np.float32)
         object.__setattr__(self, "identity", self._digest())
         object.__setattr__(self, "known", {c: i + NUM_SPECIAL for i, c in enumerate(self.characters)})
-        object.__setattr__(
-            self,
-            "arguments",
-            (
-                np.ascontiguousarray(table), np.ascontiguousarray(class_table),
-                *(w[name] for name in _LETTERS if name not in ("letters", "classes", "L1")),
-                *(w[name] for name in _PLACE),
-                *(w[name] for name in _CANDIDATES),
-            ),
+        first_layers = (
+            np.ascontiguousarray(table), np.ascontiguousarray(class_table),
+            *(w[name] for name in _FIRST_LAYERS),
         )  # fmt: skip
+        object.__setattr__(self, "first_layers", first_layers)
+        object.__setattr__(
+            self, "candidate_layers", tuple(w[name] for name in ("O", "o_bias", "W", "wb", "C", "W2"))
+        )
+        object.__setattr__(self, "output_layers", np.concatenate([w[name].ravel() for name in online.NAMES]))
 
     def letter_scores(self, query: Array) -> NDArray[np.float64]:
         """What the network of letters says of each character of ``first``.
@@ -142,7 +153,10 @@ class Scorer:
                 {name: value.astype(np.float32) for name, value in tensors["weights"].items()},
                 list(content["characters"]),
                 FirstOccurrence(
-                    list(content["first"]["characters"]), first["log_frequency"], first["weights"], first["classes"]
+                    list(content["first"]["characters"]),
+                    first["log_frequency"],
+                    first["weights"],
+                    first["classes"],
                 ),
             )
         except (KeyError, TypeError, IndexError, ValueError) as error:
@@ -150,9 +164,60 @@ class Scorer:
 
     def _digest(self) -> str:
         digest = hashlib.sha256(json.dumps([list(self.characters), self.first.characters]).encode())
-        first = (self.first.log_frequency, self.first.weights, self.first.classes)
-        for name, value in [*sorted(self.weights.items()), *enumerate(first)]:
+        arrays: list[tuple[str, NDArray[Any]]] = [
+            *sorted(self.weights.items()),
+            ("first.log_frequency", self.first.log_frequency),
+            ("first.weights", self.first.weights),
+            ("first.classes", self.first.classes),
+        ]
+        for name, value in arrays:
             digest.update(f"{name} {value.shape} {value.dtype}".encode())
             digest.update(np.ascontiguousarray(value).tobytes())
-        digest.update(RATES.tobytes())
+        settings = (
+            online.NUM_CHARACTERS_PER_STEP, online.LEARNING_RATE, online.FIRST_DECAY, online.SECOND_DECAY,
+        )  # fmt: skip
+        digest.update(repr(settings).encode())
         return digest.hexdigest()
+
+
+def _shapes(weights: Mapping[str, Array], num_letters: int) -> dict[str, tuple[int, ...]]:
+    """The shape of every weight, given the sizes of the layers."""
+    hidden = weights["wb"].size
+    place = weights["p1_bias"].size
+    letters = weights["l1_bias"].size
+    query = weights["lo_bias"].size
+    embedding = weights["letters"].shape[-1]
+    language = weights["language"].shape[-1]
+    return {
+        "W": (NUM_CONTEXTS, ENTRY_FEATURES + 1, hidden),
+        "wb": (hidden,),
+        "C": (NUM_CLASSES + 1, hidden),
+        "W2": (hidden, hidden),
+        "b2": (hidden,),
+        "v2": (hidden,),
+        "P1": (PLACE_FEATURES, place),
+        "p1_bias": (place,),
+        "P1_flag": (place,),
+        "P2": (place, place),
+        "p2_bias": (place,),
+        "Po": (place, NUM_CONTEXTS + 1 + 2 * hidden),
+        "po_bias": (NUM_CONTEXTS + 1 + 2 * hidden,),
+        "Kinds": (place, NUM_CLASSES + 1),
+        "kinds_bias": (NUM_CLASSES + 1,),
+        "letters": (num_letters, embedding),
+        "classes": (NUM_CLASSES + 1, embedding),
+        "language": (num_letters, language),
+        "Lu": (language, letters),
+        "L1": (NUM_LETTERS * embedding, letters),
+        "l1_bias": (letters,),
+        "L2": (letters, letters),
+        "l2_bias": (letters,),
+        "Lp": (letters, place),
+        "lp_bias": (place,),
+        "Lo": (letters, query),
+        "lo_bias": (query,),
+        "O": (num_letters, query),
+        "o_bias": (num_letters,),
+        "gate": (place, 1),
+        "gate_bias": (1,),
+    }

@@ -6,9 +6,10 @@ Nothing here depends on how many positions are scored at once, so reading in pie
 import numpy as np
 from numba import njit
 
-from protoglot.reading.candidates import forward
+from protoglot.reading import online
+from protoglot.reading.candidates import BOOST_SCALE, score_one
 from protoglot.reading.characters import NUM_CLASSES
-from protoglot.reading.kernel import NOVEL, NUM_CONTEXTS
+from protoglot.reading.kernel import NUM_CONTEXTS
 
 NUM_LETTERS = 12  # last characters that the network of letters sees
 UNIGRAM_SMOOTHING = np.float32(50.0)
@@ -38,7 +39,9 @@ def _softplus(x):
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def letters_forward(text, t, letters, kinds, counts, num_columns, table, class_table, lang, Lu, l1_bias, L2, l2_bias, hidden):
+def letters_forward(
+    text, t, letters, kinds, counts, num_columns, table, class_table, lang, Lu, l1_bias, L2, l2_bias, hidden,
+):  # fmt: skip
     """Hidden units of the network of letters at position ``t``."""
     width = len(l1_bias)
     first = l1_bias.copy()
@@ -84,62 +87,221 @@ def place_forward(features, with_letters, hidden, P1, p1_bias, P1_flag, Lp, lp_b
         z[k] += first[k]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def score_position(
-    p, text, t, num_columns, with_letters, letters, kinds, counts,
-    base, place, pointer, row, context, entry,
-    table, class_table, lang, Lu, l1_bias, L2, l2_bias, Lp, lp_bias, Lo, lo_bias, O, o_bias, gate, gate_bias,
-    P1, p1_bias, P1_flag, P2, p2_bias, Po, po_bias, Kinds, kinds_bias,
-    W, wb, C, W2, b2, v2,
-    query, score,
-):  # fmt: skip
-    """Scores of all candidates at the p-th position of a batch of evidence, into ``score``; what letters say, in ``query``."""
-    H = W.shape[2]
+@njit(cache=True, nogil=True)
+def places_forward(text, with_letters, letters, kinds, counts, batch, weights, start, stop, z, queries):
+    """What the networks of the place and of letters make of the positions from ``start`` to ``stop`` of a batch.
+
+    Args:
+        text: all symbols read.
+        with_letters: whether the network of letters is asked.
+        letters: (V + 1,) of each candidate column.
+        kinds: (V + 1,) class of each candidate column.
+        counts: (V + 1,) how often each symbol was read before position ``start``; changed along.
+        batch: evidence.
+        weights: of the first layers.
+        start: first position of the batch.
+        stop: end of the positions.
+        z: (P, Z) hidden units of the place; filled.
+        queries: (P, Q + 1) what the network of letters asks for, and the weight of its bias; filled.
+    """
+    position, place, columns = batch
+    (
+        table, class_table, lang, Lu, l1_bias, L2, l2_bias, Lp, lp_bias, Lo, lo_bias, gate, gate_bias,
+        P1, p1_bias, P1_flag, P2, p2_bias,
+    ) = weights  # fmt: skip
     hidden = np.zeros(len(l1_bias), np.float32)
-    if with_letters:
-        letters_forward(
-            text, t, letters, kinds, counts, num_columns, table, class_table, lang, Lu, l1_bias, L2, l2_bias, hidden
-        )
-    z = np.empty(len(p2_bias), np.float32)
-    place_forward(place[p], with_letters, hidden, P1, p1_bias, P1_flag, Lp, lp_bias, P2, p2_bias, z)
-    out = po_bias.copy()
+    asked = np.empty(len(lo_bias), np.float32)
+    counted = position[start] if start < stop else 0
+    for p in range(start, stop):
+        t = position[p]
+        while counted < t:
+            counts[text[counted] + 1] += np.float32(1.0)
+            counted += 1
+        if with_letters:
+            letters_forward(
+                text, t, letters, kinds, counts, columns[p], table, class_table, lang, Lu, l1_bias, L2, l2_bias,
+                hidden,
+            )  # fmt: skip
+        place_forward(place[p], with_letters, hidden, P1, p1_bias, P1_flag, Lp, lp_bias, P2, p2_bias, z[p])
+        if with_letters:
+            asked[:] = lo_bias
+            _add_product(hidden, Lo, asked)
+            weight = gate_bias[0]
+            for k in range(z.shape[1]):
+                weight += z[p, k] * gate[k, 0]
+            weight = np.float32(np.exp(weight))
+            for k in range(len(asked)):
+                queries[p, k] = asked[k] * weight
+            queries[p, len(asked)] = weight
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def output_forward(z, Po, po_bias, Kinds, kinds_bias, H, out, w, w0, beta, gamma, by_kind):
+    """The output layers of the network of the place, into row 0 of their arrays."""
+    out[:] = po_bias
     _add_product(z, Po, out)
-    w = np.empty((1, NUM_CONTEXTS), np.float32)
     for j in range(NUM_CONTEXTS):
         w[0, j] = _softplus(out[j])
-    w0 = np.empty(1, np.float32)
     w0[0] = _softplus(out[NUM_CONTEXTS])
-    beta = np.empty((1, H), np.float32)
-    gamma = np.empty((1, H), np.float32)
     for h in range(H):
         beta[0, h] = out[NUM_CONTEXTS + 1 + h]
         gamma[0, h] = np.float32(1.0) + out[NUM_CONTEXTS + 1 + H + h]
-    by_kind = kinds_bias.copy()
+    by_kind[:] = kinds_bias
     _add_product(z, Kinds, by_kind)
-    extra = np.zeros((1, num_columns), np.float32)
-    for a in range(num_columns):
-        extra[0, a] = by_kind[kinds[a]]
-    if with_letters:
-        asked = lo_bias.copy()
-        _add_product(hidden, Lo, asked)
-        weight = gate_bias[0]
-        for k in range(len(z)):
-            weight += z[k] * gate[k, 0]
-        weight = np.float32(np.exp(weight))
-        for k in range(len(asked)):
-            query[k] = asked[k] * weight
-        query[len(asked)] = weight
-        for a in range(num_columns):
-            letter = letters[a]
-            s = np.float32(0.0)
-            for k in range(len(asked)):
-                s += query[k] * O[letter, k]
-            extra[0, a] += s + weight * o_bias[letter]
-    num_candidates = np.empty(1, np.int32)
-    num_candidates[0] = num_columns
-    one = np.empty((1, num_columns), np.float32)
-    forward(
-        pointer[p : p + 2], row, context, entry, base[p : p + 1], num_candidates, kinds,
-        W, wb, C, W2, b2, v2, beta, gamma, w, w0, extra, one,
-    )  # fmt: skip
-    score[:num_columns] = one[0]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def output_backward(
+    error, v, z, start, stop, row, context, entry, base, kinds, gamma, out, h1, h2, W2, v2,
+    d_Po, d_po_bias, d_Kinds, d_kinds_bias, d_v2, d_b2,
+):  # fmt: skip
+    """Add the gradients of the output layers, given those of the scores, (V,)."""
+    H = W2.shape[0]
+    d_out = np.zeros(len(out), np.float32)
+    d_kind = np.zeros(d_Kinds.shape[1], np.float32)
+    d_h2 = np.empty(H, np.float32)
+    for a in range(v):
+        d = error[a]
+        d_kind[kinds[a]] += d
+        d_out[NUM_CONTEXTS] += d * base[a]
+        for k in range(H):
+            on = h2[a, k] > 0
+            d_v2[k] += d * h2[a, k] if on else np.float32(0.0)
+            d_h2[k] = d * v2[k] if on else np.float32(0.0)
+            d_b2[k] += d_h2[k]
+        for i in range(H):
+            if h1[a, i] > 0:
+                s = np.float32(0.0)
+                for k in range(H):
+                    s += W2[i, k] * d_h2[k]
+                d_out[NUM_CONTEXTS + 1 + i] += s * gamma[i]
+                d_out[NUM_CONTEXTS + 1 + H + i] += s * h1[a, i]
+    for k in range(start, stop):
+        d_out[context[k]] += BOOST_SCALE * error[row[k]] * entry[k, 0]
+    for j in range(NUM_CONTEXTS + 1):
+        d_out[j] *= np.float32(1.0 / (1.0 + np.exp(-out[j])))
+    for k in range(len(d_out)):
+        d_po_bias[k] += d_out[k]
+    for k in range(len(d_kind)):
+        d_kinds_bias[k] += d_kind[k]
+    for i in range(len(z)):
+        x = z[i]
+        if x != 0:
+            for k in range(len(d_out)):
+                d_Po[i, k] += x * d_out[k]
+            for k in range(len(d_kind)):
+                d_Kinds[i, k] += x * d_kind[k]
+
+
+@njit(cache=True, nogil=True)
+def _views(vector, Z, num_out, num_kinds, H):
+    """The output layers that stand one after the other in a vector (``online.NAMES``)."""
+    i = 0
+    Po = vector[i : i + Z * num_out].reshape(Z, num_out)
+    i += Z * num_out
+    po_bias = vector[i : i + num_out]
+    i += num_out
+    Kinds = vector[i : i + Z * num_kinds].reshape(Z, num_kinds)
+    i += Z * num_kinds
+    kinds_bias = vector[i : i + num_kinds]
+    i += num_kinds
+    return Po, po_bias, Kinds, kinds_bias, vector[i : i + H], vector[i + H : i + 2 * H]
+
+
+@njit(cache=True, nogil=True)
+def score_batch(
+    with_letters, letters, kinds, batch, weights, z, queries, adaptive, is_known, learn_online, nats, probability,
+):  # fmt: skip
+    """Cost of what came at each position of a batch, learning along.
+
+    Args:
+        with_letters: whether the network of letters is asked.
+        letters: (V + 1,) of each candidate column.
+        kinds: (V + 1,) class of each candidate column.
+        batch: evidence.
+        weights: of the network that looks at candidates, and of letters as candidates.
+        z: (P, Z) hidden units of the place.
+        queries: (P, Q + 1) of the network of letters.
+        adaptive: output layers, their gradient, Adam's moments and counts; changed along if ``learn_online``.
+        is_known: whether what came is known.
+        learn_online: whether the output layers learn from it.
+        nats: (P,) filled if what came is known.
+        probability: (V + 1,) the last distribution; filled.
+    """
+    base, target, pointer, row, context, entry, columns = batch
+    O, o_bias, W, wb, C, W2 = weights
+    vector, gradient, first, second, counts = adaptive
+    H = W.shape[2]
+    V = base.shape[1]
+    Z = z.shape[1]
+    num_kinds = NUM_CLASSES + 1
+    num_out = NUM_CONTEXTS + 1 + 2 * H
+    Po, po_bias, Kinds, kinds_bias, v2, b2 = _views(vector, Z, num_out, num_kinds, H)
+    d_Po, d_po_bias, d_Kinds, d_kinds_bias, d_v2, d_b2 = _views(gradient, Z, num_out, num_kinds, H)
+    out = np.empty(num_out, np.float32)
+    w = np.empty((1, NUM_CONTEXTS), np.float32)
+    w0 = np.empty(1, np.float32)
+    beta = np.empty((1, H), np.float32)
+    gamma = np.empty((1, H), np.float32)
+    by_kind = np.empty(num_kinds, np.float32)
+    extra = np.empty((1, V), np.float32)
+    h1 = np.empty((V, H), np.float32)
+    h2 = np.empty((V, H), np.float32)
+    boosts = np.empty(V, np.float32)
+    score = np.empty(V, np.float32)
+    error = np.empty(V, np.float32)
+    for p in range(len(target)):
+        v = columns[p]
+        output_forward(z[p], Po, po_bias, Kinds, kinds_bias, H, out, w, w0, beta, gamma, by_kind)
+        for a in range(v):
+            extra[0, a] = by_kind[kinds[a]]
+        if with_letters:
+            _add_letters(v, letters, queries[p], O, o_bias, extra)
+        score_one(
+            0, v, pointer[p : p + 2], row, context, entry, base[p : p + 1], kinds, W, wb, C, W2, b2, v2, beta, gamma,
+            w, w0, extra, h1, h2, boosts, score,
+        )  # fmt: skip
+        highest = score[0]
+        for a in range(1, v):
+            highest = max(highest, score[a])
+        total = 0.0
+        for a in range(v):
+            probability[a] = np.exp(np.float64(score[a] - highest))
+            total += probability[a]
+        for a in range(v):
+            probability[a] /= total
+        if is_known:
+            nats[p] = -np.log(probability[target[p]])
+            if learn_online:
+                for a in range(v):
+                    error[a] = np.float32(probability[a])
+                error[target[p]] -= np.float32(1.0)
+                output_backward(
+                    error, v, z[p], pointer[p], pointer[p + 1], row, context, entry, base[p], kinds, gamma[0], out,
+                    h1, h2, W2, v2, d_Po, d_po_bias, d_Kinds, d_kinds_bias, d_v2, d_b2,
+                )  # fmt: skip
+                online.step(vector, gradient, first, second, counts)
+
+
+@njit(cache=True, nogil=True, fastmath=True, inline="always")
+def _add_letters(v, letters, query, O, o_bias, extra):
+    size = O.shape[1]
+    for a in range(v):
+        letter = letters[a]
+        s = query[size] * o_bias[letter]
+        for k in range(size):
+            s += query[k] * O[letter, k]
+        extra[0, a] += s
+
+
+@njit(cache=True, nogil=True)
+def count_unigrams(symbols, position, out):
+    """Square roots of the shares of all symbols before each position, into ``out``, (P, V + 1)."""
+    counts = np.zeros(out.shape[1], np.float32)
+    t = 0
+    for p in range(len(position)):
+        while t < position[p]:
+            counts[symbols[t] + 1] += np.float32(1.0)
+            t += 1
+        for column in range(out.shape[1]):
+            out[p, column] = np.sqrt(counts[column] / (t + UNIGRAM_SMOOTHING))

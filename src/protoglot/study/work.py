@@ -21,9 +21,10 @@ from protoglot.corpus.selection import select_languages
 from protoglot.devices import prepare_cpu
 from protoglot.errors import ConfigError
 from protoglot.evaluation import evaluate, make_scored_text
-from protoglot.generation import GenerationConfig, generate
+from protoglot.generation import GenerationConfig
 from protoglot.model.config import PRESETS, Conditioning
 from protoglot.model.network import LanguageModel
+from protoglot.model.sampling import generate
 from protoglot.ngram import NGram
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import AdaptationConfig, Method

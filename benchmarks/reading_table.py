@@ -1,0 +1,154 @@
+"""The tables of the reading benchmark, from its rows alone: the same rows always make the same tables."""
+
+import csv
+import io
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reading_systems import LABELS, MEASURES, READERS
+from reading_texts import BIBLES, CORPORA, EBIBLE, ELD, UDHR
+
+Row = dict[str, Any]
+Figures = Mapping[str, Mapping[str, float]]
+"""Bits per character by system and language, of one corpus and measure."""
+
+HEADS = {
+    "page": "page",
+    "first10": "first 10",
+    "first30": "first 30",
+    "on": "reading on",
+    "static100": "static 100",
+    "static30": "static 30",
+    "static10": "static 10",
+}
+RIVALS = ("paq8px", "ppmd", "ngram")
+SHORT = {"paq8px": "paq8px", "ppmd": "PPMd", "ngram": "n-gram"}
+# What was asked for, by corpus, measure and rival: must, aim.
+WANTED = {
+    (EBIBLE, "page", "paq8px"): ("0.91, below in 40 of 40", "0.80"),
+    (EBIBLE, "on", "paq8px"): ("0.96, below in 36 of 40", "0.85"),
+    (EBIBLE, "static100", "ngram"): ("0.85", "0.78"),
+    (EBIBLE, "static30", "ngram"): ("0.83", "0.74"),
+    (EBIBLE, "static10", "ngram"): ("0.80", "0.70"),
+    (ELD, "page", "paq8px"): ("0.97", "0.85"),
+    (ELD, "on", "paq8px"): ("1.00", "0.88"),
+    (UDHR, "page", "ppmd"): ("0.90, below in every one", "0.80"),
+}
+
+
+def chosen_rows(rows: Sequence[Row], scorer: str = "") -> list[Row]:
+    """One row for each corpus, language and system: of readers, those of one scorer; of others, the last.
+
+    Args:
+        rows: all.
+        scorer: beginning of its SHA-256; that of the last row of a reader if empty.
+
+    Raises:
+        SystemExit: if no row is of such a scorer, or rows of more than one are.
+    """
+    of_readers = [row["identity"] for row in rows if row["system"] in READERS]
+    wanted = (
+        {identity for identity in of_readers if identity.startswith(scorer)} if scorer else set(of_readers[-1:])
+    )
+    if scorer and len(wanted) != 1:
+        raise SystemExit(
+            f"--scorer {scorer}: {len(wanted)} scorers have rows; wanted one of {sorted(set(of_readers))}"
+        )
+    found = {
+        (row["corpus"], row["language"], row["system"]): row
+        for row in rows
+        if row["system"] not in READERS or row["identity"] in wanted
+    }
+    corpora, systems = list(CORPORA), list(LABELS)
+    return [found[key] for key in sorted(found, key=lambda k: (corpora.index(k[0]), k[1], systems.index(k[2])))]
+
+
+def figures(rows: Sequence[Row], corpus: str, measure: str) -> dict[str, dict[str, float]]:
+    """Bits per character by system and language."""
+    found: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if row["corpus"] == corpus and measure in row["bits"]:
+            by_language = found.setdefault(row["system"], {})
+            by_language[row["language"]] = row["bits"][measure] / row["characters"][measure]
+    return found
+
+
+def compare(bits: Figures, system: str, rival: str) -> tuple[float, int, int]:
+    """Ratio of the means over the languages that both have; in how many it is below; of how many."""
+    languages = sorted(bits.get(system, {}).keys() & bits.get(rival, {}).keys())
+    if not languages:
+        return float("nan"), 0, 0
+    ours = [bits[system][language] for language in languages]
+    theirs = [bits[rival][language] for language in languages]
+    below = sum(a < b for a, b in zip(ours, theirs, strict=True))
+    return statistics.fmean(ours) / statistics.fmean(theirs), below, len(languages)
+
+
+def make_tables(rows: Sequence[Row]) -> str:
+    """Means, and ratios to the rivals, as Markdown."""
+    present = [corpus for corpus in CORPORA if any(row["corpus"] == corpus for row in rows)]
+    parts = [table_of_means(rows, corpus) for corpus in present]
+    if any(row["system"] in READERS for row in rows):
+        parts.append(table_of_ratios(rows, present))
+    return "\n".join(parts)
+
+
+def table_of_means(rows: Sequence[Row], corpus: str) -> str:
+    """Bits per character of every system and measure, means over languages."""
+    own = [row for row in rows if row["corpus"] == corpus]
+    measures = [measure for measure in MEASURES if any(measure in row["bits"] for row in own)]
+    bits = {measure: figures(own, corpus, measure) for measure in measures}
+    lines = [
+        f"{CORPORA[corpus]}: bits per character, means over languages",
+        "",
+        f"| system | languages | {' | '.join(HEADS[measure] for measure in measures)} |",
+        "|---|---:|" + "---:|" * len(measures),
+    ]
+    for system, label in LABELS.items():
+        languages = {row["language"] for row in own if row["system"] == system}
+        if languages:
+            cells = [
+                f"{statistics.fmean(bits[measure][system].values()):.3f}" if system in bits[measure] else "–"
+                for measure in measures
+            ]
+            lines.append(f"| {label} | {len(languages)} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def table_of_ratios(rows: Sequence[Row], corpora: Sequence[str]) -> str:
+    """Each reader against each rival: ratio of the means, and in how many languages it is below."""
+    readers = [system for system in LABELS if system in READERS and any(row["system"] == system for row in rows)]
+    lines = [
+        "Ratios of these means over the languages that both have (in brackets: in how many the reader is below)",
+        "",
+        f"| text | measure | of | must | aim | {' | '.join(LABELS[system] for system in readers)} |",
+        "|---|---|---|---|---|" + "---:|" * len(readers),
+    ]
+    for corpus in corpora:
+        for measure in MEASURES:
+            bits = figures(rows, corpus, measure)
+            for rival in RIVALS:
+                found = [compare(bits, system, rival) for system in readers]
+                if not any(number for _, _, number in found):
+                    continue
+                cells = [f"{ratio:.3f} ({below} of {number})" if number else "–" for ratio, below, number in found]
+                must, aim = WANTED.get((corpus, measure, rival), ("", ""))
+                name = {EBIBLE: "Bibles, test", BIBLES: "Bibles, nine", ELD: "news", UDHR: "Declaration"}[corpus]
+                lines.append(
+                    f"| {name} | {HEADS[measure]} | {SHORT[rival]} | {must} | {aim} | {' | '.join(cells)} |"
+                )
+    return "\n".join([*lines, ""])
+
+
+def make_csv(rows: Sequence[Row]) -> str:
+    """Bits per character by language and system, and how many characters."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["corpus", "language", "system", "characters_page", "characters_test", *MEASURES])
+    for row in rows:
+        bits, characters = row["bits"], row["characters"]
+        cells = [f"{bits[name] / characters[name]:.4f}" if name in bits else "" for name in MEASURES]
+        page, test = characters.get("page", ""), characters.get("on", "")
+        writer.writerow([row["corpus"], row["language"], row["system"], page, test, *cells])
+    return stream.getvalue()

@@ -1,0 +1,290 @@
+"""The reading benchmark: texts as the rivals had them, rows that are made once, and sums that come out right."""
+
+import csv
+import importlib
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = ("reading_texts", "reading_systems", "reading_rows", "reading_table", "reading_curve", "reading")
+VERSES = [f"verse {number} of this book: {'abcdefgh'[number % 8] * (number % 5 + 1)}." for number in range(300)]
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    """Any module of the benchmark, by name."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    yield importlib.import_module
+    for name in MODULES:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def material(benchmark, tmp_path):
+    texts = benchmark("reading_texts")
+    (tmp_path / "xxx.txt").write_text("".join(f"{verse}\n" for verse in VERSES), encoding="utf-8")
+    return texts.read_material(texts.Source("bibles", "xxx", str(tmp_path)))
+
+
+def make_row(system, language="aaa", *, identity="", corpus="ebible", page=200.0, **bits):
+    found = {"page": page, **bits}
+    return {
+        "corpus": corpus,
+        "language": language,
+        "system": system,
+        "identity": identity,
+        "bits": found,
+        "characters": dict.fromkeys(found, 100),
+    }
+
+
+@pytest.fixture
+def anchors(corpora):
+    path = corpora.parent / "anchors" / "compressors.csv"
+    if not path.is_file():
+        pytest.skip(f"figures of the rivals not found at {path}")
+    with path.open(encoding="utf-8", newline="") as stream:
+        return {row["code"]: row for row in csv.DictReader(stream)}
+
+
+@pytest.mark.corpora
+def test_pages_and_tests_are_those_the_rivals_had(benchmark, corpora, anchors):
+    texts = benchmark("reading_texts")
+    sources = texts.find_sources(corpora / "ebible", None, udhr=False, only={"ebible"})
+    assert [source.language for source in sources] == sorted(anchors)
+    assert len(sources) == 40
+    for source in sources:
+        material = texts.read_material(source)
+        row = anchors[source.language]
+        assert len(texts.join(material.page)) == int(row["characters_page"]), source.language
+        assert len(texts.join(material.test)) == int(row["characters_test"]), source.language
+
+
+@pytest.mark.corpora
+def test_ppmd_needs_here_what_it_needed_there(benchmark, corpora, anchors):
+    pytest.importorskip("pyppmd")
+    texts, systems = benchmark("reading_texts"), benchmark("reading_systems")
+    found = systems.measure_ppmd(texts.read_material(texts.Source("ebible", "stp", str(corpora / "ebible"))))
+    for measure, column in (("page", "ppmd_page"), ("static100", "ppmd_static"), ("on", "ppmd_online")):
+        bits = found.bits[measure] / found.characters[measure]
+        assert bits == pytest.approx(float(anchors["stp"][column]), abs=6e-5), measure
+
+
+@pytest.mark.corpora
+def test_every_source_of_the_benchmark_is_there(benchmark, corpora):
+    texts = benchmark("reading_texts")
+    sources = texts.find_sources(corpora / "ebible", corpora / "bible77", udhr=True)
+    counts = {name: sum(source.corpus == name for source in sources) for name in texts.CORPORA}
+    assert counts == {"ebible": 40, "bibles": 9, "eld": 5, "udhr": 8}
+    for source in sources:
+        if source.corpus != "ebible":
+            material = texts.read_material(source)
+            assert 80 < len(material.page) <= 100
+            assert len(material.test) == (0 if source.corpus == "udhr" else 100)
+
+
+def test_no_line_of_the_test_is_on_the_page(material):
+    assert len(set(material.page)) == 100
+    assert material.test == VERSES[270:]
+    assert not set(material.page) & set(VERSES[240:])
+
+
+def test_a_curve_begins_with_the_page_and_goes_on_with_the_other_lines(benchmark, material):
+    texts = benchmark("reading_texts")
+    text = texts.curve_text(VERSES)
+    assert text.startswith(texts.join(material.page))
+    assert sorted(text.splitlines()) == sorted(VERSES)
+    assert texts.curve_text(VERSES, 50) == text[:50]
+
+
+def test_only_names_corpora_languages_or_both(benchmark, tmp_path):
+    texts = benchmark("reading_texts")
+    found = texts.find_sources(None, tmp_path, udhr=True, only={"eld/kur", "udhr", "tur"})
+    assert [(source.corpus, source.language) for source in found] == [
+        ("eld", "kur"),
+        ("bibles", "tur"),
+        *(("udhr", code) for code in texts.UDHR_CODES),
+    ]
+    with pytest.raises(SystemExit, match="xyz"):
+        texts.find_sources(None, None, udhr=False, only={"xyz"})
+
+
+def test_bits_of_an_ngram_add_up(benchmark, material):
+    from protoglot.ngram import NGram, Smoothing
+    from protoglot.vocabulary import Vocabulary
+
+    systems = benchmark("reading_systems")
+    sentences = [*material.test[:3], "ŋandi, that was new"]
+    vocabulary = Vocabulary.of(material.page)
+    ngram = NGram.train(material.page, vocabulary, order=7, smoothing=Smoothing.KNESER_NEY)
+    score = ngram.score(sentences)
+    bits = systems.ngram_bits(material.page, sentences)
+    assert len(bits) == score.num_characters
+    assert bits.sum() * math.log(2) == pytest.approx(score.nats)
+    assert np.isfinite(systems.ngram_bits([], sentences)).all()
+
+
+def test_measures_of_an_ngram_are_sums_over_lines(benchmark, material):
+    systems, texts = benchmark("reading_systems"), benchmark("reading_texts")
+    found = systems.measure_ngram(material)
+    assert set(found.bits) == set(systems.MEASURES)
+    assert 0 < found.bits["first10"] < found.bits["first30"] < found.bits["page"]
+    lines = [systems.ngram_bits(material.page[:30], [line]).sum() for line in material.test]
+    assert found.bits["static30"] == pytest.approx(math.fsum(lines))
+    assert found.characters["first10"] == len(texts.join(material.page[:10]))
+
+
+def test_stretches_of_a_curve_cover_every_character_once(benchmark):
+    systems, texts = benchmark("reading_systems"), benchmark("reading_texts")
+    text = texts.curve_text(VERSES)[:1000]
+    learned = []
+
+    def costs(before, sentences):
+        learned.append(len(texts.join(before)))
+        return np.array([ord(character) for character in texts.join(sentences)], float)
+
+    points = [0, 10, 27, 28, 300, 1000]
+    found = list(systems.ngram_stretches(text, points, costs))
+    assert "".join(chr(int(code)) for code in np.concatenate(found)) == text
+    assert learned == [0, *(point + (text[point - 1] != "\n") for point in points[1:-1])]
+
+
+def test_a_curve_ends_at_the_bits_of_the_whole_text(benchmark):
+    pytest.importorskip("pyppmd")
+    systems, texts = benchmark("reading_systems"), benchmark("reading_texts")
+    text = texts.curve_text(VERSES)
+    bits = systems.trace("ppmd", text, [0, 10, 100, len(text)], systems.Setting())
+    assert bits[0] == 0
+    assert bits == sorted(bits)
+    assert bits[-1] == 8 * (systems.ppmd_size(text) - systems.ppmd_size(""))
+
+
+def test_rows_that_are_there_are_not_made_again(benchmark, tmp_path):
+    rows_of, texts, systems = benchmark("reading_rows"), benchmark("reading_texts"), benchmark("reading_systems")
+    path = tmp_path / "rows.jsonl"
+    sources = [texts.Source("eld", code, "eld") for code in ("aze", "kur")]
+    for code, identity in (("aze", ""), ("kur", "another")):
+        row = make_row("ngram", code, corpus="eld", identity=identity)
+        with path.open("a") as file:
+            file.write(rows_of.json.dumps(row) + "\n")
+    with path.open("a") as file:
+        file.write('{"corpus": "eld", "langu')  # cut off
+    rows = rows_of.read_rows(path)
+    assert [row["language"] for row in rows] == ["aze", "kur"]
+    left = rows_of.tasks_left(sources, ["ngram"], systems.Setting(), rows)
+    assert [task.key for task in left] == [("eld", "kur", "ngram", "")]
+
+
+def test_rows_are_made_in_other_processes_and_once(benchmark, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "benchmarks"))
+    for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
+    rows, path = benchmark("reading_rows"), tmp_path / "rows.jsonl"
+    arguments = ["reading.py", "run", "--udhr", "--only", "udhr/cym", "--systems", "ngram", "--out", str(path)]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--jobs", "1"])
+    path.write_text('{"cut')
+    main = benchmark("reading").main
+    main()
+    (row,) = rows.read_rows(path)
+    assert (row["corpus"], row["language"], row["system"]) == ("udhr", "cym", "ngram")
+    assert row["bits"]["page"] > row["bits"]["first30"] > row["bits"]["first10"] > 0
+    assert row["commit"]
+    assert row["versions"]["numpy"]
+    assert "left 0:00:00" in capsys.readouterr().out
+    main()
+    assert "0 rows to make" in capsys.readouterr().out
+    assert len(rows.read_rows(path)) == 1
+
+
+def test_time_left_is_reckoned_by_system(benchmark):
+    rows = benchmark("reading_rows")
+    assert rows.seconds_left(["a", "a", "b", "c"], {"a": [1.0, 3.0], "b": [10.0]}) == 2 + 2 + 10 + 6
+    assert rows.seconds_left(["a"], {}) == 0
+
+
+def test_ratios_are_of_means_over_common_languages(benchmark):
+    table = benchmark("reading_table")
+    bits = {"reader": {"aaa": 1.0, "bbb": 2.0, "ccc": 9.0}, "ppmd": {"aaa": 2.0, "bbb": 1.0, "ddd": 9.0}}
+    assert table.compare(bits, "reader", "ppmd") == (1.0, 1, 2)
+    assert table.compare(bits, "reader", "paq8px")[1:] == (0, 0)
+
+
+def test_tables_say_what_was_measured_and_what_was_asked(benchmark):
+    table = benchmark("reading_table")
+    rows = [
+        make_row("reader", "bbb", identity="1"),
+        make_row("paq8px", "aaa", page=300.0, on=100.0),
+        make_row("reader", "aaa", identity="1", page=150.0, on=110.0),
+        make_row("ppmd", "aaa", page=300.0),
+        make_row("reader", "kur", identity="1", corpus="udhr"),
+        make_row("ppmd", "kur", corpus="udhr", page=250.0),
+    ]
+    chosen = table.chosen_rows(rows)
+    made = table.make_tables(chosen)
+    assert "| reader | 2 | 1.750 | 1.100 |" in made
+    assert "| paq8px 216 `-5` (measured elsewhere) | 1 | 3.000 | 1.000 |" in made
+    assert "| Bibles, test | page | paq8px | 0.91, below in 40 of 40 | 0.80 | 0.500 (1 of 1) |" in made
+    assert "| Bibles, test | reading on | paq8px | 0.96, below in 36 of 40 | 0.85 | 1.100 (0 of 1) |" in made
+    assert "| Declaration | page | PPMd | 0.90, below in every one | 0.80 | 0.800 (1 of 1) |" in made
+    assert table.make_tables(table.chosen_rows(rows[::-1])) == made
+    lines = table.make_csv(chosen).splitlines()
+    assert lines[1].startswith("ebible,aaa,reader,100,100,1.5000,")
+    assert table.make_csv(table.chosen_rows(rows[::-1])).splitlines() == lines
+
+
+def test_a_table_is_of_one_scorer(benchmark):
+    table = benchmark("reading_table")
+    rows = [make_row("reader", identity="1a"), make_row("reader", identity="2b", page=1.0), make_row("ngram")]
+    assert [row["identity"] for row in table.chosen_rows(rows)] == ["2b", ""]
+    assert [row["identity"] for row in table.chosen_rows(rows, "1")] == ["1a", ""]
+    with pytest.raises(SystemExit, match="0 scorers"):
+        table.chosen_rows(rows, "3")
+
+
+@pytest.fixture
+def curves(benchmark):
+    """One system that needs 6 bits less the decimal logarithm of the place, and one ten times as slow to get there."""
+    curve = benchmark("reading_curve")
+    points = [0, *curve.POINTS]
+    exact = np.cumsum(6 - np.log10(np.arange(1, points[-1] + 1)))
+    rows = []
+    for system, shift in (("reader", 0.0), ("ppmd", 1.0)):
+        bits = [0.0, *(float(exact[p - 1] + shift * p) for p in points[1:])]
+        rows.append(
+            {"language": "aaa", "system": system, "points": points, "bits": bits, "characters_per_sentence": 100.0}
+        )
+    return curve.curves_of(rows)
+
+
+def test_the_area_between_curves_is_the_bits_saved(benchmark, curves):
+    curve = benchmark("reading_curve")
+    assert curve.saved_bits(curves["reader"], curves["ppmd"], 1_000) == pytest.approx(1_000)
+    assert curve.saved_bits(curves["reader"], curves["ppmd"], 100_000) == pytest.approx(100_000)
+
+
+def test_one_bit_at_a_bit_per_decade_is_worth_ten_times_the_sentences(benchmark, curves):
+    curve = benchmark("reading_curve")
+    assert curve.worth(curves["reader"], curves["ppmd"], 10) == pytest.approx(100, rel=0.01)
+    assert math.isinf(curve.worth(curves["reader"], curves["ppmd"], 200))
+    described = curve.describe_gap(curves)
+    assert "| PPMd | 1,000 | 10,000 | 100,000 |" in described
+    assert "more than 1000" in described
+
+
+def test_curves_are_drawn_the_same_each_time(benchmark, curves, tmp_path):
+    pytest.importorskip("matplotlib")
+    curve = benchmark("reading_curve")
+    first = curve.draw(curves, tmp_path / "a.svg")
+    second = curve.draw(curves, tmp_path / "b.svg")
+    assert [path.suffix for path in first] == [".svg", ".png"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_curves_need_the_same_languages(benchmark):
+    curve = benchmark("reading_curve")
+    with pytest.raises(SystemExit, match="no language"):
+        curve.curves_of([])
