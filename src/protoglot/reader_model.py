@@ -144,7 +144,8 @@ class ReaderModel:
         Raises:
             StorageError: if it is damaged, something else, or was made with another scorer.
         """
-        return cls(Reader.load(path, scorer or shipped_scorer()))
+        reader = Reader.load(path, scorer or shipped_scorer())
+        return cls(reader, reader.provenance)
 
 
 def _read(reader: Reader, sentences: Iterable[str]) -> Iterator[tuple[str, Floats]]:

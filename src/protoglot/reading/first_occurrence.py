@@ -51,6 +51,8 @@ class FirstOccurrence:
         self.kinds = np.array([int(class_of(character)) for character in self.characters], np.int64)
         self._scripts = _Groups(script_of(character) or "" for character in self.characters)
         self._bases = _Groups(base_letter(character) for character in self.characters)
+        self._last_met: tuple[str, ...] | None = None
+        self._last_scores: tuple[NDArray[np.float64], float] = (np.zeros(0), 0.0)
         self._other_cases = _Groups(_other_case(character) for character in self.characters)
 
     @classmethod
@@ -86,18 +88,22 @@ class FirstOccurrence:
             before: class of the character before.
             letters: what the network of letters says of each known character, (C,).
         """
-        scores = self.features(met) @ self.weights[1:5]
-        scores += self.classes[before, self.kinds] + self.weights[5] * letters
-        for character in met:
-            position = self.index.get(character)
-            if position is not None:
-                scores[position] = -np.inf
-        num_known_met = sum(character in self.index for character in met)
-        outside = self.weights[0] + math.log((len(met) - num_known_met + 0.5) / (len(met) + 1.0))
+        of_met, outside = self._of_met(tuple(met))
+        scores = of_met + self.classes[before, self.kinds] + self.weights[5] * letters
         highest = max(float(scores.max(initial=-np.inf)), outside)
         total = float(np.exp(scores - highest).sum()) + math.exp(outside - highest)
         norm = highest + math.log(total)
         return scores - norm, outside - norm
+
+    def _of_met(self, met: tuple[str, ...]) -> tuple[NDArray[np.float64], float]:
+        """What those met say of each known one (-inf for those met) and of all others; kept for the next call."""
+        if met != self._last_met:
+            scores = self.features(met) @ self.weights[1:5]
+            known = [position for character in met if (position := self.index.get(character)) is not None]
+            scores[known] = -np.inf
+            outside = self.weights[0] + math.log((len(met) - len(known) + 0.5) / (len(met) + 1.0))
+            self._last_met, self._last_scores = met, (scores, float(outside))
+        return self._last_scores
 
     def log_share_outside(self, character: str, met: Sequence[str]) -> float:
         """Log probability of a character that no other language has, among all such that were not met."""

@@ -97,6 +97,7 @@ class Reader:
         self.language = language
         self.with_letters = with_letters
         self.learn_online = learn_online
+        self.provenance: dict[str, object] = {}
         self._evidence = Evidence()
         self._counts = np.zeros(64, np.float32)
         self._letters = np.zeros(64, np.int64)
@@ -117,7 +118,7 @@ class Reader:
     def text(self) -> str:
         """All that was read."""
         characters = self._evidence.characters
-        return "".join(characters[symbol] for symbol in self._evidence.text[: self._evidence.length])
+        return "".join([characters[symbol] for symbol in self._evidence.text[: self._evidence.length].tolist()])
 
     @property
     def characters(self) -> list[str]:
@@ -204,6 +205,7 @@ class Reader:
         twin = type(self)(
             self.scorer, language=self.language, with_letters=self.with_letters, learn_online=self.learn_online
         )
+        twin.provenance = dict(self.provenance)
         twin._evidence = copy.copy(self._evidence)
         twin._counts = self._counts.copy()
         twin._letters = self._letters.copy()
@@ -231,7 +233,7 @@ class Reader:
                 "language": self.language,
                 "with_letters": self.with_letters,
                 "learn_online": self.learn_online,
-                "provenance": dict(provenance or {}),
+                "provenance": dict(self.provenance if provenance is None else provenance),
             },
             tensors={
                 "reader": {
@@ -266,6 +268,8 @@ class Reader:
             with_letters=content.get("with_letters") is not False,
             learn_online=content.get("learn_online") is not False,
         )
+        provenance = content.get("provenance")
+        reader.provenance = dict(provenance) if isinstance(provenance, dict) else {}
         try:
             characters = [chr(code) for code in tensors["characters"].tolist()]
             text = "".join(characters[symbol] for symbol in tensors["text"].tolist())

@@ -68,6 +68,9 @@ class Scorer:
     candidate_layers: tuple[Array, ...] = field(init=False)
     """What :func:`protoglot.reading.scoring.score_batch` takes, in its order."""
 
+    first_outputs: tuple[Array, Array] = field(init=False)
+    """Letters of the characters of ``first`` as candidates, (C, Q) and (C,)."""
+
     output_layers: Array = field(init=False)
     """Those that a reader goes on training, one after the other (``online.NAMES``)."""
 
@@ -103,6 +106,8 @@ class Scorer:
         object.__setattr__(
             self, "candidate_layers", tuple(w[name] for name in ("O", "o_bias", "W", "wb", "C", "W2"))
         )
+        rows = [self.known.get(character, UNKNOWN) for character in self.first.characters]
+        object.__setattr__(self, "first_outputs", (w["O"][rows], w["o_bias"][rows]))
         object.__setattr__(self, "output_layers", np.concatenate([w[name].ravel() for name in online.NAMES]))
 
     def letter_scores(self, query: Array) -> NDArray[np.float64]:
@@ -111,9 +116,8 @@ class Scorer:
         Args:
             query: what it asks for, and last the weight of its bias, (Q + 1,).
         """
-        rows = [self.known.get(character, UNKNOWN) for character in self.first.characters]
-        found = self.weights["O"][rows] @ query[:-1] + query[-1] * self.weights["o_bias"][rows]
-        return np.asarray(found, np.float64)
+        outputs, biases = self.first_outputs
+        return np.asarray(outputs @ query[:-1] + query[-1] * biases, np.float64)
 
     def save(self, path: Path, *, provenance: Mapping[str, object] | None = None) -> None:
         """Write the scorer, in half precision.
