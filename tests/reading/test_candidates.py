@@ -5,10 +5,10 @@ import pytest
 
 from protoglot.reading.candidates import BASE_SCALE, BOOST_SCALE, backward, forward
 from protoglot.reading.characters import NUM_CLASSES
-from protoglot.reading.kernel import ENTRY_FEATURES, NUM_CONTEXTS
+from protoglot.reading.kernel import ENTRY_FEATURES, NUM_CELLS, NUM_CONTEXTS
 
 P, V, H = 3, 5, 4
-WEIGHTS = ("W", "wb", "C", "W2", "b2", "v2", "beta", "gamma", "w", "w0")
+WEIGHTS = ("W", "S", "wb", "C", "W2", "b2", "v2", "beta", "gamma", "w", "w0", "gate")
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +33,15 @@ def case():
         np.array(pointer, np.int64),
         np.array(row, np.int32),
         np.array(context, np.int16),
+        np.array(context, np.int32) * NUM_CELLS + rng.integers(NUM_CELLS, size=len(row)).astype(np.int32),
         normal(len(row), ENTRY_FEATURES, scale=0.5),
         base,
         num_candidates,
         np.array([NUM_CLASSES, 0, 1, 3, 3], np.int64),
     )
     weights = {
-        "W": normal(NUM_CONTEXTS, ENTRY_FEATURES + 1, H, scale=0.4),
+        "W": normal(NUM_CONTEXTS, ENTRY_FEATURES, H, scale=0.4),
+        "S": normal(NUM_CONTEXTS * NUM_CELLS, H, scale=0.4),
         "wb": normal(H),
         "C": normal(NUM_CLASSES + 1, H),
         "W2": normal(H, H),
@@ -49,14 +51,15 @@ def case():
         "gamma": normal(P, H) + 1,
         "w": normal(P, NUM_CONTEXTS) ** 2,
         "w0": normal(P) ** 2,
+        "gate": normal(P, NUM_CONTEXTS) + 1,
     }
     return evidence, weights, normal(P, V)
 
 
 def reference(evidence, weights, extra) -> np.ndarray:
     """Scores by the formulas of the module, in double precision."""
-    pointer, row, context, entry, base, num_candidates, kinds = evidence
-    W, wb, C, W2, b2, v2, beta, gamma, w, w0 = (weights[name].astype(np.float64) for name in WEIGHTS)  # noqa: N806
+    pointer, row, context, cell, entry, base, num_candidates, kinds = evidence
+    W, S, wb, C, W2, b2, v2, beta, gamma, w, w0, gate = (weights[name].astype(np.float64) for name in WEIGHTS)  # noqa: N806
     score = np.full(base.shape, np.nan)
     for p in range(len(base)):
         for a in range(num_candidates[p]):
@@ -65,7 +68,7 @@ def reference(evidence, weights, extra) -> np.ndarray:
             boost = 0.0
             for k in range(pointer[p], pointer[p + 1]):
                 if row[k] == a:
-                    h1 = h1 + np.array([1.0, *entry[k]]) @ W[context[k]]
+                    h1 = h1 + gate[p, context[k]] * (entry[k].astype(np.float64) @ W[context[k]] + S[cell[k]])
                     boost += w[p, context[k]] * entry[k, 0]
             h2 = np.maximum((np.maximum(h1, 0) * gamma[p]) @ W2 + b2, 0)
             score[p, a] = v2 @ h2 + w0[p] * x + BOOST_SCALE * boost + extra[p, a]

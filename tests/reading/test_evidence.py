@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protoglot.reading.evidence import DISCOUNTS, Evidence
+from protoglot.reading.evidence import Evidence
 from protoglot.reading.kernel import (
     CONTEXT_FEATURES,
     CONTEXTS,
@@ -16,15 +16,19 @@ from protoglot.reading.kernel import (
     EXCLUDED,
     EXCLUDED_COUNT,
     HEAD,
+    LENGTH,
     NEXT,
-    NUM_CHAIN,
     NUM_CONTEXTS,
+    NUM_GENERAL,
     OFTEN,
     ONCE,
     TOTAL,
     TWICE,
 )
+from protoglot.reading.lexical import LONGEST_WORD
+from protoglot.reading.lexicons import Lexicons
 from reading.reference_evidence import ReferenceEvidence
+from tiny_scorer import tiny_lexicons, tiny_texts
 
 LETTERS = "aabbeEéÉ\u0301n'1日ت,.-?  \n\n"
 texts = st.text(LETTERS, max_size=40)
@@ -34,68 +38,47 @@ def emit_all(evidence: Evidence, text: str):
     return evidence.read(text, np.ones(len(text), np.uint8))
 
 
-def assert_same_evidence(text: str) -> None:
-    batch = emit_all(Evidence(), text)
-    reference = ReferenceEvidence()
-    gains = {name: [0.0, 0.0, 0] for name in CONTEXTS}
-    costs = [3.0, 3.0, 0]
+def assert_same_evidence(text: str, lexicons: Lexicons | None = None) -> Evidence:
+    evidence = Evidence(lexicons)
+    batch = emit_all(evidence, text)
+    reference = ReferenceEvidence(lexicons)
     for p, character in enumerate(text):
-        chain, longest = reference.chain()
-        met = reference.met
+        chain, _ = reference.chain()
+        met = [None, *reference.met]
         assert batch.position[p] == p
-        assert batch.target[p] == (met.index(character) + 1 if character in met else 0)
-        expected = [math.log(chain[symbol]) for symbol in (None, *met)]
-        np.testing.assert_allclose(batch.base[p, : len(met) + 1], expected, atol=1e-5)
-        assert np.all(batch.base[p, len(met) + 1 :] == -np.inf)
+        assert batch.target[p] == (met.index(character) if character in met else 0)
+        expected = [math.log(chain[symbol]) for symbol in met]
+        np.testing.assert_allclose(batch.base[p, : len(met)], expected, atol=1e-5)
+        assert np.all(batch.base[p, len(met) :] == -np.inf)
         assert sum(chain.values()) == pytest.approx(1.0, abs=1e-12)
         features = batch.place[p]
         for j, name in enumerate(CONTEXTS):
             of_context = features[j * CONTEXT_FEATURES : (j + 1) * CONTEXT_FEATURES]
-            np.testing.assert_allclose(of_context[:6], reference.features_of(name), atol=1e-5, err_msg=name)
-            is_found = of_context[0] == 1
-            np.testing.assert_allclose(of_context[6], gains[name][0] if is_found else 0, atol=1e-5, err_msg=name)
-            np.testing.assert_allclose(of_context[7], gains[name][1], atol=1e-5, err_msg=name)
+            np.testing.assert_allclose(of_context, reference.features_of(name), atol=1e-5, err_msg=f"{p} {name}")
             found = {
-                met[batch.row[k] - 1]: batch.entry[k]
+                met[batch.row[k]]: (batch.cell[k], batch.entry[k])
                 for k in range(batch.pointer[p], batch.pointer[p + 1])
                 if batch.context[k] == j
             }
             wanted = reference.entries_of(name)
-            assert found.keys() == wanted.keys(), name
-            for symbol, row in found.items():
-                np.testing.assert_allclose(row, wanted[symbol], atol=1e-5, err_msg=f"{name} {symbol!r}")
+            assert found.keys() == wanted.keys(), (p, name)
+            for symbol, (cell, row) in found.items():
+                assert cell == wanted[symbol].cell, (p, name, symbol)
+                np.testing.assert_allclose(
+                    row, wanted[symbol].features, atol=1e-5, err_msg=f"{p} {name} {symbol!r}"
+                )
         general = features[NUM_CONTEXTS * CONTEXT_FEATURES :]
-        entropy = -sum(q * math.log(q) for q in chain.values())
-        np.testing.assert_allclose(
-            [*general[:7], general[9]],
-            [
-                entropy / 3, max(chain.values()), math.log(chain[None]) / 8, costs[0] / 3, costs[1] / 3,
-                math.log(p + 10) / 8, math.log(len(met)) / 4, longest / 8,
-            ],
-            atol=1e-5,
-        )  # fmt: skip
-        mine = chain[character if character in met else None]
-        costs[0] += 0.05 * (-math.log(mine) - costs[0])
-        costs[1] += max(0.003, 1 / (costs[2] + 2)) * (-math.log(mine) - costs[1])
-        costs[2] += 1
-        for name, (_, node) in reference.found().items():
-            if node is None:
-                continue
-            n, discount = node.counts[character], DISCOUNTS[NUM_CHAIN + 1, 0]
-            kept = (n - discount) / mine if n else 0.0
-            gain = math.log((kept + discount * len(node.counts)) / len(node.followers))
-            gain = min(max(gain, -3.0), 3.0)
-            of_context = gains[name]
-            of_context[0] += 0.05 * (gain - of_context[0])
-            of_context[1] += max(0.004, 1 / (of_context[2] + 4)) * (gain - of_context[1])
-            of_context[2] += 1
-        reference.count(character)
+        np.testing.assert_allclose(general[:NUM_GENERAL], reference.general_features(), atol=1e-5)
+        np.testing.assert_array_equal(general[NUM_GENERAL:], np.concatenate(reference.last_classes()))
+        reference.read(character)
+    return evidence
 
 
 @settings(max_examples=25)
 @given(texts)
 def test_all_evidence_is_that_of_dictionaries(text):
     assert_same_evidence(text)
+    assert_same_evidence(text, tiny_lexicons())
 
 
 @pytest.mark.parametrize(
@@ -113,6 +96,14 @@ def test_all_evidence_is_that_of_dictionaries_where_contexts_come_again(text):
     assert_same_evidence(text)
 
 
+@pytest.mark.parametrize("code", ["xaa", "xad", "xae"])
+def test_all_evidence_is_that_of_dictionaries_where_relatives_are_followed(code):
+    text = "\n".join(dict(tiny_texts())[code]) + " " + "a" * 45 + " anna ß1 an ßan \u0301."
+    evidence = assert_same_evidence(text, tiny_lexicons())
+    assert evidence.choice.languages[0] == code
+    assert evidence.is_met.sum() > 10
+
+
 def chain_of(table: np.ndarray, head: int) -> list[np.ndarray]:
     found = []
     while head >= 0:
@@ -123,7 +114,7 @@ def chain_of(table: np.ndarray, head: int) -> list[np.ndarray]:
 
 @given(st.text("ab \n", max_size=200))
 def test_counts_of_every_node_add_up(text):
-    evidence = Evidence()
+    evidence = Evidence(tiny_lexicons())
     evidence.read(text)
     num_nodes, num_entries = evidence.sizes
     assert sum(evidence.nodes[:num_nodes, DISTINCT]) == num_entries
@@ -155,6 +146,10 @@ def state_of(evidence: Evidence) -> list[object]:
         evidence.place.tolist(),
         evidence.gains.tolist(),
         evidence.costs.tolist(),
+        evidence.choice.languages,
+        evidence.shares.tolist(),
+        evidence.word[: min(evidence.place[LENGTH], LONGEST_WORD)].tolist(),
+        evidence.is_met.tolist(),
         occupied.tolist(),
     ]
 
@@ -162,7 +157,7 @@ def state_of(evidence: Evidence) -> list[object]:
 @settings(max_examples=30)
 @given(texts, st.lists(st.tuples(st.booleans(), texts), max_size=6))
 def test_going_back_restores_everything(first, steps):
-    evidence = Evidence()
+    evidence = Evidence(tiny_lexicons())
     evidence.read(first)
     marks = []
     for go_back, text in steps:
@@ -183,7 +178,7 @@ def test_going_back_restores_everything(first, steps):
 
 
 def test_going_back_over_larger_tables():
-    evidence = Evidence()
+    evidence = Evidence(tiny_lexicons())
     evidence.read("anna banana. ")
     before = state_of(evidence)
     mark = evidence.mark()
@@ -194,19 +189,19 @@ def test_going_back_over_larger_tables():
         assert evidence.table is not table
         evidence.go_back(mark)
         assert state_of(evidence) == before
-    fresh = Evidence()
+    fresh = Evidence(tiny_lexicons())
     fresh.read("anna banana. ")
     for one in (evidence, fresh):  # other text than was taken back
         one.read("éanna Bana")
-    assert state_of(evidence)[:6] == state_of(fresh)[:6]
+    assert state_of(evidence)[:-1] == state_of(fresh)[:-1]
 
 
 def test_a_mark_that_is_gone_is_refused():
-    evidence = Evidence()
+    evidence = Evidence(tiny_lexicons())
     first = evidence.mark()
     second = evidence.mark()
     evidence.go_back(first)
-    for mark in (second, Evidence().mark()):
+    for mark in (second, Evidence(tiny_lexicons()).mark()):
         with pytest.raises(ValueError, match="wanted one of this reader"):
             evidence.go_back(mark)
     evidence.forget(second)
@@ -217,7 +212,7 @@ def test_a_mark_that_is_gone_is_refused():
 
 
 def test_a_copy_goes_its_own_way():
-    evidence = Evidence()
+    evidence = Evidence(tiny_lexicons())
     evidence.mark()
     evidence.read("anna ba")
     before = state_of(evidence)
@@ -226,27 +221,27 @@ def test_a_copy_goes_its_own_way():
     twin.read("nana éß" * 50)
     assert state_of(evidence) == before
     evidence.read("nana éß" * 50)
-    assert state_of(twin)[:6] == state_of(evidence)[:6]
+    assert state_of(twin)[:-1] == state_of(evidence)[:-1]
     assert twin.num_journal[0] == -1
 
 
 def test_evidence_for_what_comes_next_changes_nothing():
-    evidence = Evidence()
+    evidence = Evidence(tiny_lexicons())
     evidence.read("anna banana. An")
     before = state_of(evidence)
     batch = evidence.next()
     assert state_of(evidence) == before
     twin = copy.copy(evidence)
     expected = emit_all(twin, "n")
-    for name in ("position", "base", "place", "pointer", "row", "context", "entry"):
+    for name in ("position", "base", "place", "pointer", "row", "context", "cell", "entry"):
         np.testing.assert_array_equal(getattr(batch, name), getattr(expected, name))
 
 
 def test_more_entries_than_there_is_room_for():
     text = "".join(map(chr, range(0x4E00, 0x4E00 + 400)))
     text = " ".join(text) + " x" * 30  # hundreds of letters after a blank, in many contexts
-    whole = emit_all(Evidence(), text)
-    pieces = Evidence()
+    whole = emit_all(Evidence(tiny_lexicons()), text)
+    pieces = Evidence(tiny_lexicons())
     start = 0
     for character in text:
         part = emit_all(pieces, character)

@@ -64,8 +64,9 @@ def test_the_network_scores_as_the_reader_does(scorer):
     text = "\n".join(FREE.sentences[:12]) + "\n"
     for with_letters in (True, False):
         episode = make_episode(
-            text, scorer.known, EpisodeConfig(num_positions=10_000), random.Random(0), with_letters=with_letters
-        )
+            text, scorer.known, EpisodeConfig(num_positions=10_000), random.Random(0), with_letters=with_letters,
+            lexicons=scorer.lexicons,
+        )  # fmt: skip
         nats = network.log_loss(episode).detach().numpy()
         reader = Reader(scorer, with_letters=with_letters, learn_online=False)
         bits = reader.read(text).bits
@@ -107,19 +108,26 @@ def test_no_letter_is_learned_from_a_text_that_is_not_free():
     trainer = train([FREE, OTHER], 1)
     assert not set("xyzuvw") & set(trainer.characters)
     before = {name: weight.detach().clone() for name, weight in trainer.network.named_parameters()}
-    free_only_names = ("letters", "classes", "language", "Lu", "L1", "L2", "Lp", "Lo", "O", "o_bias")
+    free_only_names = (
+        "letters", "classes", "language", "Lu", "Lx", "L1", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias", "Lo", "lo_bias",
+        "O", "o_bias",
+    )  # fmt: skip
     only_other = MetaTrainer([FREE, OTHER], TINY, Budget.parse("1characters"))
     # An episode of the text that is not free gives these weights no gradient at all.
     numbers = range(40)
     found = 0
+    takes_part = False
     for number in numbers:
         [text] = random.Random(f"{TINY.seed} {number}").choices(only_other.texts, [1.0, 1.0])
-        _, _, gradients = only_other._episode_gradients(number)
+        episode = only_other._draw_episode(number)
+        takes_part |= episode.with_letters and not text.may_know_letters
+        _, _, gradients = only_other._episode_gradients(episode)
         named = dict(zip(before, gradients, strict=True))
         has_gradient = any(named[name] is not None and bool(named[name].any()) for name in free_only_names)
         assert has_gradient == text.may_know_letters
         found += not text.may_know_letters
     assert found > 5
+    assert takes_part
 
 
 def test_letters_to_know_are_of_free_texts():

@@ -108,4 +108,4 @@ def test_a_scorer_is_installed():
     scorer = shipped_scorer()
     assert shipped_scorer() is scorer
     assert Scorer.load(shipped_scorer_path()).identity == scorer.identity
-    assert sum(file.stat().st_size for file in shipped_scorer_path().iterdir()) < 4 << 20
+    assert sum(file.stat().st_size for file in shipped_scorer_path().iterdir()) < 16 << 20

@@ -43,14 +43,17 @@ def reference(reader: Reader) -> np.ndarray:
             seen.append(w["letters"][letter] + w["classes"][kind])
         shares = [np.sqrt(text.count(c) / (len(text) + UNIGRAM_SMOOTHING)) for c in met]
         language = np.array(shares) @ w["language"][letters[1:]]
-        first = relu(np.concatenate(seen) @ w["L1"] + w["l1_bias"] + language @ w["Lu"])
+        expected = np.exp(batch.base[0].astype(np.float64)) @ w["letters"][letters]
+        first = np.concatenate(seen) @ w["L1"] + w["l1_bias"] + language @ w["Lu"] + expected @ w["Lx"]
+        first = relu(first)
         hidden = relu(first @ w["L2"] + w["l2_bias"]) + first
         before += w["P1_flag"] + w["lp_bias"] + hidden @ w["Lp"]
     first = relu(before)
     z = relu(first @ w["P2"] + w["p2_bias"]) + first
     out = z @ w["Po"] + w["po_bias"]
     weights, weight = softplus(out[:NUM_CONTEXTS]), softplus(out[NUM_CONTEXTS])
-    beta, gamma = out[NUM_CONTEXTS + 1 :][:HIDDEN], 1 + out[NUM_CONTEXTS + 1 + HIDDEN :]
+    beta, gamma, gates = np.split(out[NUM_CONTEXTS + 1 :], [HIDDEN, 2 * HIDDEN])
+    gamma, gates = 1 + gamma, 1 + gates
     scores = (z @ w["Kinds"] + w["kinds_bias"])[kinds]
     if reader.with_letters:
         gate = np.exp(z @ w["gate"][:, 0] + w["gate_bias"][0])
@@ -58,9 +61,10 @@ def reference(reader: Reader) -> np.ndarray:
     for a, kind in enumerate(kinds):
         base = float(batch.base[0, a])
         h1 = beta + w["C"][kind] + base * BASE_SCALE * w["wb"]
-        for row, context, entry in zip(batch.row, batch.context, batch.entry.astype(np.float64), strict=True):
+        entries = zip(batch.row, batch.context, batch.cell, batch.entry.astype(np.float64), strict=True)
+        for row, context, cell, entry in entries:
             if row == a:
-                h1 = h1 + w["W"][context, 0] + entry @ w["W"][context, 1:]
+                h1 = h1 + gates[context] * (w["S"][cell] + entry @ w["W"][context])
                 scores[a] += BOOST_SCALE * weights[context] * entry[0]
         scores[a] += relu((relu(h1) * gamma) @ w["W2"] + w["b2"]) @ w["v2"] + weight * base
     p = np.exp(scores - scores.max())

@@ -162,7 +162,8 @@ def _read_texts(
                 joined = "\n".join(sentences)
                 if len(sentences) < 2 or len(set(joined)) > _MOST_DISTINCT:
                     continue
-                texts.append(MetaText(record.code, sentences, is_free))
+                same = codes_for(record.iso639_3) | {record.code, record.iso639_3}
+                texts.append(MetaText(record.iso639_3, sentences, is_free, same_language=same))
                 facts.append(
                     {
                         "code": record.code,

@@ -6,14 +6,16 @@ page of example sentences and running text, from the first character on.
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protoglot.reading import kernel
 from protoglot.reading.characters import NUM_CLASSES, class_of
 from protoglot.reading.evidence import Batch, Evidence
+from protoglot.reading.lexicons import Lexicons
 from protoglot.reading.scorer import NOT_MET, UNKNOWN
 from protoglot.reading.scoring import NUM_LETTERS, count_unigrams
 
@@ -30,7 +32,7 @@ class EpisodeConfig:
     """Sentences in order, at most; likewise."""
 
     most_characters: int = 28_000
-    num_positions: int = 1200
+    num_positions: int = 2400
     """Characters that are scored in an episode."""
 
     more_where_free: float = 1.5
@@ -55,6 +57,9 @@ class MetaText:
     weight: float = 1.0
     """How often it is drawn, relative to others."""
 
+    same_language: frozenset[str] = frozenset()
+    """Codes of lexicons that are of this very language."""
+
 
 @dataclass(frozen=True, slots=True)
 class Episode:
@@ -71,15 +76,19 @@ class Episode:
     """(V + 1,) class of each candidate column."""
 
     last_letters: NDArray[np.int64]
-    """(P, 12), the last first."""
+    """(P, 16), the last first."""
 
     last_kinds: NDArray[np.int64]
-    """(P, 12)."""
+    """(P, 16)."""
 
     unigrams: NDArray[np.float32]
     """(P, V + 1) square roots of the shares of each candidate so far."""
 
     with_letters: bool
+    """Whether the network of letters takes part."""
+
+    trains_letters: bool
+    """Whether it is trained."""
 
 
 def draw_text(sentences: Sequence[str], config: EpisodeConfig, rng: random.Random) -> str:
@@ -99,8 +108,9 @@ def draw_text(sentences: Sequence[str], config: EpisodeConfig, rng: random.Rando
 
 
 def make_episode(
-    text: str, known: Mapping[str, int], config: EpisodeConfig, rng: random.Random, *, with_letters: bool
-) -> Episode:
+    text: str, known: Mapping[str, int], config: EpisodeConfig, rng: random.Random, *, with_letters: bool, trains_letters: bool = True,
+    lexicons: Lexicons | None = None, without: Collection[str] = (), chain_alone: bool = False,
+) -> Episode:  # fmt: skip
     """Read a text, and keep the evidence at some positions.
 
     Args:
@@ -109,11 +119,17 @@ def make_episode(
         config: how many positions.
         rng: draws them.
         with_letters: whether the network of letters takes part.
+        trains_letters: whether it is trained.
+        lexicons: of all languages.
+        without: codes of those that are not used.
+        chain_alone: keep the probabilities of the chain at every position, and no other evidence.
     """
-    evidence = Evidence()
+    evidence = Evidence(lexicons, without=without)
     symbols = evidence.encode(text)
     emit = np.zeros(len(symbols), np.uint8)
-    if config.num_positions >= len(symbols):
+    if chain_alone:
+        emit[:] = kernel.CHAIN_ALONE
+    elif config.num_positions >= len(symbols):
         emit[:] = 1
     else:
         num_early = int(config.early_share * config.num_positions)
@@ -147,4 +163,5 @@ def make_episode(
         last_kinds=last_kinds,
         unigrams=unigrams,
         with_letters=with_letters,
+        trains_letters=trains_letters,
     )

@@ -1,14 +1,17 @@
 """What has been read so far, counted: the state of the compiled kernel, and its evidence for the next character."""
 
 import copy
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from protoglot.reading import kernel
 from protoglot.reading.characters import Class, base_letter, class_of, folded, is_word_character
-from protoglot.reading.kernel import NUM_CHAIN, NUM_CONTEXTS, PLACE_FEATURES
+from protoglot.reading.kernel import NUM_CHAIN, NUM_CONTEXTS, NUM_COUNTED, PLACE_FEATURES
+from protoglot.reading.lexical import END, LONGEST_WORD
+from protoglot.reading.lexicons import FIRST_CHOICE, LAST_CHOICE, NUM_RELATIVES, Choice, Lexicons
 
 DISCOUNTS = np.tile(np.array([0.75, 1.1, 1.3]), (NUM_CHAIN + 2, 1))
 _CHUNK = 4096
@@ -33,8 +36,10 @@ class Batch:
     """(N,) candidate column of each entry."""
     context: np.ndarray
     """(N,) context of each entry."""
+    cell: np.ndarray
+    """(N,) which cell of its context each entry falls into, from 0 to contexts times cells."""
     entry: np.ndarray
-    """(N, 6) features of each entry."""
+    """(N, 4) features of each entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +57,33 @@ class Mark:
     costs: np.ndarray
     table: np.ndarray
     """The very table of then: a larger one has taken its place where much was read since."""
+    choice: Choice
+    shares: np.ndarray
+    word: np.ndarray
+    is_met: np.ndarray
 
 
 class Evidence:
-    """Counts of all contexts over the text read so far."""
+    """Counts of all contexts over the text read so far, and what words of other languages say.
 
-    def __init__(self) -> None:
+    Args:
+        lexicons: those words.
+        without: codes of languages whose words are not used.
+    """
+
+    def __init__(self, lexicons: Lexicons | None = None, *, without: Collection[str] = ()) -> None:
+        self.lexicons = Lexicons.none() if lexicons is None else lexicons
+        self._without = without
+        num_letters = len(self.lexicons.characters) + 1
+        self.choice = self.lexicons.no_choice()
+        self.shares = np.zeros(NUM_RELATIVES)
+        self.word = np.zeros(LONGEST_WORD, np.int32)
+        self.is_met = np.zeros(num_letters, np.uint8)
+        self._room = (
+            np.zeros((NUM_RELATIVES, num_letters)), np.zeros((NUM_RELATIVES, num_letters), np.int32),
+            np.zeros(NUM_RELATIVES, np.int64), np.zeros((2, num_letters)), np.zeros((2, num_letters), np.int32),
+            np.zeros(num_letters),
+        )  # fmt: skip
         self.symbols: dict[str, int] = {}
         self.characters: list[str] = []
         self._folds: dict[str, int] = {}
@@ -73,8 +99,8 @@ class Evidence:
         self.nodes[0, kernel.HEAD] = self.nodes[0, kernel.LAST] = self.nodes[0, kernel.LAST_BUT_ONE] = -1
         self.nodes[0, kernel.TOP] = -1
         self.place = np.zeros(kernel.PLACE_COLUMNS, np.int64)
-        self.gains = np.zeros((NUM_CONTEXTS, 3))
-        self.costs = np.array([3.0, 3.0, 0.0])
+        self.gains = np.zeros((NUM_CONTEXTS, 4))
+        self.costs = np.array([3.0, 3.0, 0.0, *[0.0] * kernel.NUM_LAST_COSTS])
         self.journal = np.zeros((1, kernel.JOURNAL_COLUMNS), np.int32)
         self.num_journal = np.array([-1], np.int64)
         self._marks: list[Mark] = []
@@ -83,7 +109,8 @@ class Evidence:
 
     def __copy__(self) -> Self:
         """An independent copy, with no marks."""
-        twin = type(self)()
+        twin = type(self)(self.lexicons, without=self._without)
+        room = twin._room
         for name, value in vars(self).items():
             setattr(twin, name, copy.copy(value))
         num_nodes, num_entries = self.sizes
@@ -93,6 +120,8 @@ class Evidence:
         twin.journal = np.zeros((1, kernel.JOURNAL_COLUMNS), np.int32)
         twin.num_journal = np.array([-1], np.int64)
         twin._marks = []
+        twin._room = room
+        twin.lexicons = self.lexicons
         return twin
 
     def mark(self) -> Mark:
@@ -110,6 +139,10 @@ class Evidence:
             gains=self.gains.copy(),
             costs=self.costs.copy(),
             table=self.table,
+            choice=self.choice,
+            shares=self.shares.copy(),
+            word=self.word.copy(),
+            is_met=self.is_met.copy(),
         )
         self._marks.append(mark)
         return mark
@@ -139,6 +172,10 @@ class Evidence:
         self.place[:] = mark.place
         self.gains[:] = mark.gains
         self.costs[:] = mark.costs
+        self.choice = mark.choice
+        self.shares[:] = mark.shares
+        self.word[:] = mark.word
+        self.is_met[:] = mark.is_met
         self.num_symbols[0] = mark.num_met
         self.length = mark.length
         for character in self.characters[mark.num_characters :]:
@@ -165,7 +202,8 @@ class Evidence:
             is_vowel = class_of(lower).name in ("VOWEL", "MARK")
             base = self._folds.setdefault(base_letter(character), len(self._folds))
             is_mark = kind == Class.MARK
-            self.properties[symbol] = (kind, fold, is_word_character(character), is_vowel, base, is_mark)
+            letter = self.lexicons.number_of(character)
+            self.properties[symbol] = (kind, fold, is_word_character(character), is_vowel, base, is_mark, letter)
         return symbol
 
     def encode(self, text: str) -> np.ndarray:
@@ -176,7 +214,7 @@ class Evidence:
         need = self.length + num_characters
         if need > len(self.text):
             self.text = np.concatenate([self.text, np.zeros(max(need, len(self.text)), np.int32)])
-        need = int(self.sizes[0]) + (NUM_CONTEXTS + 1) * num_characters
+        need = int(self.sizes[0]) + (NUM_COUNTED + 1) * num_characters
         if need > len(self.nodes):
             extra = max(need - len(self.nodes), len(self.nodes) // 2)
             self.nodes = np.concatenate([self.nodes, np.empty((extra, kernel.NODE_COLUMNS), np.int32)])
@@ -187,14 +225,32 @@ class Evidence:
             self.table = np.zeros(size, np.int32)
             kernel.rebuild_table(self.table, self.nodes, int(self.sizes[0]))
         if self.num_journal[0] >= 0:
-            need = int(self.num_journal[0]) + (NUM_CONTEXTS + 1) * num_characters
+            need = int(self.num_journal[0]) + (NUM_COUNTED + 1) * num_characters
             if need > len(self.journal):
                 extra = max(need - len(self.journal), len(self.journal) // 2)
                 self.journal = np.concatenate([self.journal, np.empty((extra, kernel.JOURNAL_COLUMNS), np.int32)])
-        need = int(self.sizes[1]) + (NUM_CONTEXTS + 1) * num_characters
+        need = int(self.sizes[1]) + (NUM_COUNTED + 1) * num_characters
         if need > len(self.entries):
             extra = max(need - len(self.entries), len(self.entries) // 2)
             self.entries = np.concatenate([self.entries, np.empty((extra, kernel.ENTRY_COLUMNS), np.int32)])
+
+    def _choose_relatives(self) -> int:
+        """Choose the languages to follow where it is time to; returns how many characters may be read until then."""
+        point = FIRST_CHOICE
+        while point <= self.length and point <= LAST_CHOICE:
+            if point == self.length:
+                letters = self.properties[self.text[:point], kernel.LETTER].astype(np.int64)
+                letters[letters == END] = -1
+                self.choice = self.lexicons.choose(letters, self._without)
+                self.shares[: len(self.choice.shares)] = self.choice.shares
+            point *= 2
+        return point - self.length if point <= LAST_CHOICE else _CHUNK
+
+    def _lexical(self) -> tuple[Any, ...]:
+        return (
+            self.choice.tables, np.array([len(self.choice.languages)]), self.shares, self.word, self.is_met,
+            *self._room,
+        )  # fmt: skip
 
     def read(self, text: str, emit: np.ndarray | None = None) -> Batch:
         """Read a text; give the evidence for the characters where ``emit`` is set, as it was before each."""
@@ -207,7 +263,8 @@ class Evidence:
 
     def read_symbols(self, symbols: np.ndarray, emit: np.ndarray) -> Batch:
         """As :meth:`read`, of symbols."""
-        num_positions = int(emit.sum())
+        num_positions = int(np.count_nonzero(emit))
+        num_entries = int(np.count_nonzero(emit == kernel.WHOLE)) * 400 + 10_000
         width = len(self.symbols) + 1
         batch = Batch(
             position=np.zeros(num_positions, np.int64),
@@ -215,31 +272,35 @@ class Evidence:
             target=np.zeros(num_positions, np.int64),
             place=np.empty((num_positions, PLACE_FEATURES), np.float32),
             pointer=np.zeros(num_positions + 1, np.int64),
-            row=np.empty(num_positions * 400 + 10_000, np.int32),
-            context=np.empty(num_positions * 400 + 10_000, np.int16),
-            entry=np.empty((num_positions * 400 + 10_000, kernel.ENTRY_FEATURES), np.float32),
+            row=np.empty(num_entries, np.int32),
+            context=np.empty(num_entries, np.int16),
+            cell=np.empty(num_entries, np.int32),
+            entry=np.empty((num_entries, kernel.ENTRY_FEATURES), np.float32),
         )
         sizes = np.zeros(2, np.int64)
         done = 0
         while done < len(symbols):
-            size = min(_CHUNK, len(symbols) - done)
+            size = min(_CHUNK, len(symbols) - done, self._choose_relatives())
             self._make_room(size)
             self.text[self.length : self.length + size] = symbols[done : done + size]
             stop = kernel.read(
                 self.text, self.length, self.length + size, emit[done:], self.properties, self.num_symbols,
                 self.table, self.nodes, self.entries, self.sizes, self.place, self.gains, self.costs,
-                DISCOUNTS, self.journal, self.num_journal,
+                DISCOUNTS, self.journal, self.num_journal, self._lexical(),
                 batch.position, batch.base, batch.target, batch.place, batch.pointer, batch.row, batch.context,
-                batch.entry, sizes,
+                batch.cell, batch.entry, sizes,
             )  # fmt: skip
             if stop < self.length + size:
                 extra = len(batch.row)
                 batch.row = np.concatenate([batch.row, np.empty(extra, np.int32)])
                 batch.context = np.concatenate([batch.context, np.empty(extra, np.int16)])
+                batch.cell = np.concatenate([batch.cell, np.empty(extra, np.int32)])
                 batch.entry = np.concatenate([batch.entry, np.empty((extra, kernel.ENTRY_FEATURES), np.float32)])
             done += stop - self.length
             if symbols[0] != _UNKNOWN:
                 self.length = stop
         n = int(sizes[1])
-        batch.row, batch.context, batch.entry = batch.row[:n], batch.context[:n], batch.entry[:n]
+        batch.row, batch.context, batch.cell, batch.entry = (
+            batch.row[:n], batch.context[:n], batch.cell[:n], batch.entry[:n],
+        )  # fmt: skip
         return batch

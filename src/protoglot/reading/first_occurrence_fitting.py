@@ -18,7 +18,7 @@ from protoglot.reading.first_occurrence import FirstOccurrence
 from protoglot.reading.reader import Reader
 from protoglot.reading.scorer import Scorer
 
-_NUM_EPISODES = 300
+_NUM_EPISODES = 150
 _NUM_CHARACTERS = 3000  # of an episode: most first occurrences come early
 _NUM_STEPS = 300
 

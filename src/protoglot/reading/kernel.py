@@ -9,12 +9,26 @@ For every candidate symbol the *chain* interpolates the orders 0 to 8 with absol
 Every other context is relative to the chain: the *boost* of a symbol is the log ratio of its discounted estimate
 there to the estimate of the chain, up to a constant that is the same for all symbols. It is zero for all symbols
 that the context has not seen, so only entries need be looked at.
+
+Two more contexts count nothing that was read: they say what the words of related languages, and words that many
+languages share, let expect (:mod:`protoglot.reading.lexical`). Their probabilities are of small letters and of the end
+of the word; each stands for a group of symbols, and its boost is relative to what the chain gives to the group.
 """
 
 import numpy as np
 from numba import njit
 
-from protoglot.reading.characters import NUM_CLASSES
+from protoglot.reading.characters import NUM_CLASSES, Class
+from protoglot.reading.lexical import (
+    END,
+    LONGEST_WORD,
+    NUM_LEXICAL,
+    clear_mixture,
+    predict_letter,
+    predict_mixture,
+    weigh_lexicons,
+    word_contexts,
+)
 
 CONTEXTS = (
     "order 1", "order 2", "order 3", "order 4", "order 5", "order 6", "order 7", "order 8",
@@ -28,8 +42,11 @@ CONTEXTS = (
     "successors of order 1", "successors of order 2",
     "beginning of word, length, letter", "length of word before, word", "beginning of word before, word",
     "last separator, word", "base word", "base word, one before", "letters 2-5 back",
+    "words of relatives", "words of many languages",
 )  # fmt: skip
 NUM_CONTEXTS = len(CONTEXTS)
+NUM_COUNTED = NUM_CONTEXTS - 2  # the other two are of lexicons
+RELATIVES, POOLED = NUM_COUNTED, NUM_COUNTED + 1
 NUM_CHAIN = 8  # orders 1 to 8 come first; order 0 is node 0
 
 # Columns of a node; its hash and counts share a line of the cache.
@@ -46,21 +63,35 @@ JOURNAL_COLUMNS = 3 + NODE_COLUMNS + ENTRY_COLUMNS
 (
     WORD, PREVIOUS, SECOND, LENGTH, WORDS_IN_LINE, END_OF_PREVIOUS, START_OF_PREVIOUS, START, SEPARATOR,
     VOWEL_1, VOWEL_2, CONSONANT_1, CONSONANT_2, LETTER_1, LETTER_2, IN_LINE, PREVIOUS_LENGTH,
-    BASE_WORD, PREVIOUS_BASE, MARKS, BASES,
-) = range(21)  # fmt: skip
+    BASE_WORD, PREVIOUS_BASE, MARKS, CAPITAL, BASES,
+) = range(22)  # fmt: skip
 NUM_BASES = 6  # base letters that are remembered, the last one at BASES
-PLACE_COLUMNS = 20 + NUM_BASES
+PLACE_COLUMNS = 21 + NUM_BASES
 
 # Columns of the properties of a symbol.
-CLASS, FOLD, IS_WORD, IS_VOWEL, BASE, IS_MARK = range(6)
-PROPERTY_COLUMNS = 6
+CLASS, FOLD, IS_WORD, IS_VOWEL, BASE, IS_MARK, LETTER = range(7)
+PROPERTY_COLUMNS = 7
 
-CONTEXT_FEATURES = 8
+CONTEXT_FEATURES = 9
 RECENT_CLASSES = 4
-NUM_GENERAL = 10
+NUM_LAST_COSTS = 4  # last characters of which the cost is known one by one
+NUM_GENERAL = 10 + NUM_LAST_COSTS
 PLACE_FEATURES = NUM_CONTEXTS * CONTEXT_FEATURES + NUM_GENERAL + RECENT_CLASSES * NUM_CLASSES
-ENTRY_FEATURES = 6
+ENTRY_FEATURES = 4  # boost, log count, occurrences of the context and log of characters since it came
+_LEXICAL_BOOST = 10.0
+_LEAST = 0.002  # probability; a lexicon is silent about what is less
 
+# An entry falls into one of the cells of its context: by its count, by the count of all other symbols there, and by
+# whether it was the last symbol there. A cell is to a context what a state is to a state map of a compressor.
+NUM_COUNT_CELLS = 5
+NUM_OTHER_CELLS = 6
+NUM_LAST_CELLS = 3
+NUM_CELLS = NUM_COUNT_CELLS * NUM_OTHER_CELLS * NUM_LAST_CELLS
+
+_CAPITAL_VOWEL = int(Class.CAPITAL_VOWEL)
+_CAPITAL_CONSONANT = int(Class.CAPITAL_CONSONANT)
+
+WHOLE, CHAIN_ALONE = 1, 2  # what evidence is wanted of a position; 0 for none
 NUM_SYMBOLS_AT_START = 2  # line feed and blank
 NOVEL = 0  # column of the candidate that stands for all characters not met yet; symbol s is column s + 1
 
@@ -94,6 +125,22 @@ def rebuild_table(table, nodes, num_nodes):
         while table[slot] != 0:
             slot = (slot + _ONE) & mask
         table[slot] = node
+
+
+@njit(cache=True, inline="always")
+def _cell(n, others, run):
+    """Number of the cell of a symbol that came ``n`` times, ``run`` times in a row up to now, and others ``others``."""
+    if n < 4:
+        count = n - 1
+    else:
+        count = 3 if n < 7 else 4
+    if others < 3:
+        other = others
+    elif others < 6:
+        other = 3
+    else:
+        other = 4 if others < 16 else 5
+    return (count * NUM_OTHER_CELLS + other) * NUM_LAST_CELLS + min(run, 2)
 
 
 @njit(cache=True, inline="always")
@@ -220,6 +267,8 @@ def advance_place(place, s, properties):
     if properties[s, IS_WORD] == 1:
         f = properties[s, FOLD] + 1
         if place[LENGTH] == 0:
+            c = properties[s, CLASS]
+            place[CAPITAL] = 1 if c == _CAPITAL_VOWEL or c == _CAPITAL_CONSONANT else 0
             place[WORD] = 0
             place[BASE_WORD] = 0
             place[START] = 0
@@ -272,8 +321,8 @@ def _entry_of(nodes, entries, node, s):
 @njit(cache=True, nogil=True)
 def read(
     text, start, stop, emit, properties, num_symbols,
-    table, nodes, entries, sizes, place, gains, costs, discounts, journal, num_journal,
-    out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_entry, out_sizes,
+    table, nodes, entries, sizes, place, gains, costs, discounts, journal, num_journal, lexicons,
+    out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_cell, out_entry, out_sizes,
 ):  # fmt: skip
     """Read ``text[start:stop]``; where ``emit`` is set, write the evidence for the next symbol first.
 
@@ -289,11 +338,13 @@ def read(
         entries: counts of each symbol in each context.
         sizes: (2,) how many nodes and entries there are.
         place: what the contexts need to know of the past.
-        gains: (J, 3) how well each context predicted, lately and always, and how often.
-        costs: (3,) likewise the chain.
+        gains: (J, 4) how well each context predicted lately and always, how often, and how well the last few times.
+        costs: (7,) likewise the chain: lately, always, how often; and the last four characters one by one.
         discounts: (orders + 2, 3) of counts of one, two and more; the last row is that of the contexts.
         journal: what was there before each change.
         num_journal: (1,) its length; -1 where no changes are noted.
+        lexicons: tables of those that are followed, how many, their weights, the letters of the word so far, which
+            letters were met, and room to work in (``evidence.Lexical``).
         out_position: (P,) of the evidence; this and the next ones are described in ``evidence.Batch``.
         out_base: (P, V + 1).
         out_target: (P,).
@@ -301,13 +352,19 @@ def read(
         out_pointer: (P + 1,).
         out_row: (N,).
         out_context: (N,).
-        out_entry: (N, 6).
+        out_cell: (N,).
+        out_entry: (N, 4).
         out_sizes: (2,) how many positions and entries are written.
 
     Returns:
         The position at which it stopped: earlier than ``stop`` where the room for entries is used up.
     """
-    num_contexts = gains.shape[0]
+    num_contexts = NUM_COUNTED
+    tables, num_active, shares, word, is_met, single, touched, num_touched, mixtures, mixed, masses = lexicons
+    word_hashes = np.zeros(NUM_LEXICAL, np.uint64)
+    num_mixed = np.zeros(2, np.int64)
+    longest = np.zeros(2, np.int64)
+    pool = tables[len(tables) - 1]
     hashes = np.zeros(num_contexts, np.uint64)
     found = np.full(num_contexts, -1, np.int64)
     chain = np.zeros(out_base.shape[1], np.float64)
@@ -325,19 +382,31 @@ def read(
         for j in range(32, 34):
             found[j] = _find(table, nodes, hashes[j]) if hashes[j] != 0 else -1
 
-        if emit[t - start] == 1:
+        word_contexts(word, place[LENGTH], place[CAPITAL], word_hashes)
+        num_mixed[0], longest[0] = predict_mixture(
+            tables, num_active[0], shares, word_hashes, single, touched, num_touched, mixtures[0], mixed[0]
+        )
+        num_mixed[1], longest[1] = predict_letter(pool, word_hashes, mixtures[1], mixed[1])
+
+        mode = emit[t - start]
+        if mode != 0:
             p = out_sizes[0]
             room = 0
-            for j in range(num_contexts):
-                if found[j] >= 0:
-                    room += nodes[found[j], DISTINCT]
+            if mode != CHAIN_ALONE:
+                room = 2 * (v + 1)
+                for j in range(num_contexts):
+                    if found[j] >= 0:
+                        room += nodes[found[j], DISTINCT]
             if p >= len(out_position) or out_sizes[1] + room > len(out_row):
+                clear_mixture(num_active[0], single, touched, num_touched, mixtures, mixed, num_mixed)
                 return t
             _emit(
-                t, s, v, text, properties, found, nodes, entries, place, gains, costs, discounts, chain, p,
-                out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_entry, out_sizes,
+                t, s, v, mode, text, properties, found, nodes, entries, place, gains, costs, discounts, chain, p,
+                num_active[0], shares, is_met, mixtures, mixed, num_mixed, longest, masses,
+                out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_cell, out_entry, out_sizes,
             )  # fmt: skip
         if s < 0:
+            clear_mixture(num_active[0], single, touched, num_touched, mixtures, mixed, num_mixed)
             continue
 
         # What the chain and each context gave the symbol that came.
@@ -368,6 +437,9 @@ def read(
         costs[0] += 0.05 * (cost - costs[0])
         costs[1] += max(0.003, 1.0 / (costs[2] + 2.0)) * (cost - costs[1])
         costs[2] += 1.0
+        for k in range(NUM_LAST_COSTS - 1, 0, -1):
+            costs[3 + k] = costs[2 + k]
+        costs[3] = cost
 
         for j in range(num_contexts):
             node = found[j]
@@ -383,6 +455,27 @@ def read(
             gains[j, 0] += 0.05 * (gain - gains[j, 0])
             gains[j, 1] += max(0.004, 1.0 / (gains[j, 2] + 4.0)) * (gain - gains[j, 1])
             gains[j, 2] += 1.0
+            gains[j, 3] += 0.3 * (gain - gains[j, 3])
+
+        letter = properties[s, LETTER]
+        if letter > END:
+            for i in range(2):
+                if num_mixed[i] == 0:
+                    continue
+                gain = np.log((0.99 * mixtures[i, letter] + 0.01) / p_chain)
+                gain = min(max(gain, -3.0), 3.0)
+                j = RELATIVES + i
+                gains[j, 0] += 0.05 * (gain - gains[j, 0])
+                gains[j, 1] += max(0.004, 1.0 / (gains[j, 2] + 4.0)) * (gain - gains[j, 1])
+                gains[j, 2] += 1.0
+                gains[j, 3] += 0.3 * (gain - gains[j, 3])
+        if num_active[0] > 0 and (letter > END or (letter == END and place[LENGTH] > 0)):
+            weigh_lexicons(num_active[0], shares, single, letter)
+        clear_mixture(num_active[0], single, touched, num_touched, mixtures, mixed, num_mixed)
+        if properties[s, IS_WORD] == 1 and place[LENGTH] < LONGEST_WORD:
+            word[place[LENGTH]] = letter
+        if letter >= 0:
+            is_met[letter] = 1
 
         # Count it: longest order first, so that exclusion knows what longer ones knew.
         for step in range(-NUM_CHAIN, num_contexts - NUM_CHAIN + 1):
@@ -485,10 +578,11 @@ def go_back(table, nodes, entries, journal, start, stop, is_same_table):
 
 @njit(cache=True, nogil=True)
 def _emit(
-    t, s, v, text, properties, found, nodes, entries, place, gains, costs, discounts, chain, p,
-    out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_entry, out_sizes,
+    t, s, v, mode, text, properties, found, nodes, entries, place, gains, costs, discounts, chain, p,
+    num_active, shares, is_met, mixtures, mixed, num_mixed, longest_words, masses,
+    out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_cell, out_entry, out_sizes,
 ):  # fmt: skip
-    num_contexts = gains.shape[0]
+    num_contexts = NUM_COUNTED
     out_position[p] = t
     out_target[p] = NOVEL if s >= v else s + 1  # unknown yet: -1 + 1, which nobody reads
 
@@ -530,6 +624,9 @@ def _emit(
 
     d = discounts[NUM_CHAIN + 1, 0]
     w = out_sizes[1]
+    if mode == CHAIN_ALONE:
+        out_place[p, :] = 0.0
+        num_contexts = 0
     for j in range(num_contexts):
         node = found[j]
         q = j * CONTEXT_FEATURES
@@ -553,17 +650,25 @@ def _emit(
                 n = entries[e, COUNT]
                 out_row[w] = symbol + 1
                 out_context[w] = j
+                out_cell[w] = j * NUM_CELLS + _cell(n, total - n, nodes[node, RUN] if symbol == last else 0)
                 out_entry[w, 0] = np.log(1.0 + (n - d) / (escape * chain[symbol + 1])) / 4.0
                 out_entry[w, 1] = np.log(n) / 3.0
-                out_entry[w, 2] = np.log(n / total) / 2.0
-                out_entry[w, 3] = (1.0 + np.log(nodes[node, RUN])) / 2.0 if symbol == last else 0.0
-                out_entry[w, 4] = 1.0 / (1.0 + total - entries[e, SEEN])
-                out_entry[w, 5] = np.log(1.0 + t - entries[e, SEEN_TIME]) / 8.0
+                out_entry[w, 2] = 1.0 / (1.0 + total - entries[e, SEEN])
+                out_entry[w, 3] = np.log(1.0 + t - entries[e, SEEN_TIME]) / 8.0
                 w += 1
                 e = entries[e, NEXT]
         out_place[p, q + 7] = gains[j, 1]
+        out_place[p, q + 8] = gains[j, 3]
+    best = 0.0
+    for k in range(num_active):
+        best = max(best, shares[k])
+    for i in range(2 if mode != CHAIN_ALONE else 0):
+        w = _emit_lexical(
+            i, v, p, w, place[LENGTH] > 0, properties, chain, gains, best if i == 0 else 0.0, is_met, mixtures[i],
+            mixed[i], num_mixed[i], longest_words[i], masses, out_place, out_row, out_context, out_cell, out_entry,
+        )  # fmt: skip
     out_sizes[1] = w
-    q = num_contexts * CONTEXT_FEATURES
+    q = NUM_CONTEXTS * CONTEXT_FEATURES
     out_place[p, q] = entropy / 3.0
     out_place[p, q + 1] = highest
     out_place[p, q + 2] = np.log(chain[NOVEL]) / 8.0
@@ -574,6 +679,8 @@ def _emit(
     out_place[p, q + 7] = min(place[LENGTH], 15) / 8.0
     out_place[p, q + 8] = np.log(1.0 + place[IN_LINE]) / 4.0
     out_place[p, q + 9] = longest / 8.0
+    for k in range(NUM_LAST_COSTS):
+        out_place[p, q + 10 + k] = costs[3 + k] / 4.0
     q += NUM_GENERAL
     for i in range(RECENT_CLASSES * NUM_CLASSES):
         out_place[p, q + i] = 0.0
@@ -582,3 +689,74 @@ def _emit(
             out_place[p, q + (k - 1) * NUM_CLASSES + properties[text[t - k], CLASS]] = 1.0
     out_pointer[p + 1] = w
     out_sizes[0] = p + 1
+
+
+@njit(cache=True, nogil=True)
+def _emit_lexical(
+    i, v, p, w, is_in_word, properties, chain, gains, best, is_met, probability, mixed, num_mixed, longest, masses,
+    out_place, out_row, out_context, out_cell, out_entry,
+):  # fmt: skip
+    """Evidence of the relatives or of the pool; returns how many entries there are now."""
+    j = RELATIVES + i
+    q = j * CONTEXT_FEATURES
+    for k in range(CONTEXT_FEATURES):
+        out_place[p, q + k] = 0.0
+    out_place[p, q + 6] = gains[j, 0]
+    out_place[p, q + 7] = gains[j, 1]
+    out_place[p, q + 8] = gains[j, 3]
+    if num_mixed == 0:
+        return w
+    total = 0.0  # of the chain, for all that a lexicon may say something about
+    for c in range(1, v + 1):
+        letter = properties[c - 1, LETTER]
+        if letter >= 0:
+            masses[letter] += chain[c]
+        if is_in_word or properties[c - 1, IS_WORD] == 1:
+            total += chain[c]
+    total += chain[NOVEL]
+    known = 0.0
+    new = 0.0
+    top = 0.0
+    for k in range(num_mixed):
+        x = probability[mixed[k]]
+        known += x
+        top = max(top, x)
+        if is_met[mixed[k]] == 0:
+            new += x
+    out_place[p, q] = 1.0
+    out_place[p, q + 1] = longest / 6.0
+    out_place[p, q + 2] = num_mixed / 20.0
+    out_place[p, q + 3] = top
+    out_place[p, q + 4] = best
+    out_place[p, q + 5] = known
+    for c in range(0, v + 1):
+        if c == NOVEL:
+            x = new
+            group = chain[NOVEL]
+        else:
+            letter = properties[c - 1, LETTER]
+            if letter < 0 or (letter == END and not is_in_word):
+                continue
+            x = probability[letter]
+            group = masses[letter]
+        if x < _LEAST:
+            continue
+        if x < 0.1:
+            level = 0 if x < 0.01 else (1 if x < 0.03 else 2)
+        elif x < 0.5:
+            level = 3 if x < 0.25 else 4
+        else:
+            level = 5 if x < 0.8 else 6
+        out_row[w] = c
+        out_context[w] = j
+        out_cell[w] = j * NUM_CELLS + max(longest, 0) * 7 + level
+        out_entry[w, 0] = np.log(1.0 + _LEXICAL_BOOST * x * total / group) / 4.0
+        out_entry[w, 1] = np.log(x) / 3.0
+        out_entry[w, 2] = best
+        out_entry[w, 3] = longest / 6.0
+        w += 1
+    for c in range(1, v + 1):
+        letter = properties[c - 1, LETTER]
+        if letter >= 0:
+            masses[letter] = 0.0
+    return w

@@ -11,7 +11,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -21,20 +21,24 @@ from torch import Tensor
 
 from protoglot.artefacts import load_artefact, save_artefact
 from protoglot.errors import ConfigError, StorageError, TrainingError
-from protoglot.reading.episodes import EpisodeConfig, MetaText, draw_text, make_episode
+from protoglot.reading.episodes import Episode, EpisodeConfig, MetaText, draw_text, make_episode
 from protoglot.reading.first_occurrence import FirstOccurrence
 from protoglot.reading.first_occurrence_fitting import character_frequencies, fit_first_occurrence
+from protoglot.reading.lexicons import Lexicons
+from protoglot.reading.muon import Muon
 from protoglot.reading.network import ScorerConfig, ScorerNetwork
 from protoglot.reading.scorer import NUM_SPECIAL, Scorer
 from protoglot.scripts import script_of
 from protoglot.storage import write_atomically
 from protoglot.trained import CHECKPOINTS, LATEST, newest_checkpoint
 from protoglot.training.budget import Budget, BudgetKind
-from protoglot.training.checkpoints import optimizer_as_arrays, remove_stale, restore_optimizer
+from protoglot.training.checkpoints import ADAM_STATE, optimizer_as_arrays, remove_stale, restore_optimizer
 
 _KIND = "unfinished scorer"
 _SECONDS_BETWEEN_CHECKPOINTS = 120.0
 _LOG_2 = math.log(2)
+_MATRICES = frozenset({"P1", "P2", "Po", "L1", "L2", "Lp", "Lo", "Lx", "Lu", "W2"})
+"""Of layers; embeddings, whose rows come one by one, and small weights are trained by AdamW."""
 _MANY_CHARACTERS = frozenset({"Han", "Hiragana", "Katakana", "Hangul"})
 """Scripts whose characters are too many to be learned one by one."""
 
@@ -49,6 +53,9 @@ class MetaTrainingConfig:
     learning_rate: float = 2.5e-3
     """Of AdamW; rises over the first steps and then falls linearly to zero."""
 
+    matrix_learning_rate: float = 0.01
+    """Of Muon, which trains the matrices of the layers; likewise."""
+
     warm_up: int = 100
     """Steps over which it rises."""
 
@@ -60,7 +67,11 @@ class MetaTrainingConfig:
     """Share of the newest weights in the running average that is kept."""
 
     letters_share: float = 0.88
-    """Share of the episodes of a text whose letters may be known in which the network of letters takes part."""
+    """Share of the episodes of a text whose letters may be known in which the network of letters is trained."""
+
+    other_letters_share: float = 0.6
+    """Share of the episodes of other texts in which it takes part, but is not trained: the other networks see there how
+    much it knows of languages that it was not trained on."""
 
     seed: int = 0
 
@@ -129,20 +140,30 @@ class MetaTrainer:
             raise TrainingError(f"meta-training: no text of two sentences in {len(texts)} languages; wanted some")
         self.config, self.budget = config, budget
         self.characters = letters_to_know(self.texts)
+        self.lexicons = Lexicons.of((text.code, text.sentences) for text in self.texts if text.may_know_letters)
+        for code in self.lexicons.lists:
+            self.lexicons.table(code)  # now, and not by one of two threads while the other waits
         self._known = {character: i for i, character in enumerate(self.characters, start=NUM_SPECIAL)}
         self.network = ScorerNetwork(config.network, len(self.characters), seed=config.seed)
         self._names: dict[Tensor, str] = {weight: name for name, weight in self.network.named_parameters()}
         weights = list(self.network.parameters())
         self._average = [weight.detach().clone() for weight in weights]
-        self._optimizer = torch.optim.AdamW(
+        matrices = [w for w in weights if self._names[w] in _MATRICES]
+        others = [w for w in weights if self._names[w] not in _MATRICES]
+        self._muon = Muon(matrices, lr=config.matrix_learning_rate, weight_decay=config.weight_decay)
+        self._adam = torch.optim.AdamW(
             [
-                {"params": [w for w in weights if w.ndim > 1], "weight_decay": config.weight_decay},
-                {"params": [w for w in weights if w.ndim <= 1], "weight_decay": 0.0},
+                {"params": [w for w in others if w.ndim > 1], "weight_decay": config.weight_decay},
+                {"params": [w for w in others if w.ndim <= 1], "weight_decay": 0.0},
             ],
             lr=config.learning_rate,
             betas=(0.9, 0.98),
         )
+        for weight in others:  # as AdamW does at the first gradient, which some weights get late
+            moments = {key: torch.zeros_like(weight.detach()) for key in ("exp_avg", "exp_avg_sq")}
+            self._adam.state[weight] = {"step": torch.tensor(0.0), **moments}
         self._num_threads = num_threads
+        self._ready: dict[int, Future[Episode]] = {}
         self._unfinished = unfinished
         self._identity = self._find_identity()
         self.state = MetaTrainingState()
@@ -188,7 +209,13 @@ class MetaTrainer:
     def _step(self, pool: ThreadPoolExecutor, share: float) -> tuple[float, int]:
         config, step = self.config, self.state.step
         number = config.episodes_per_step
-        results = list(pool.map(self._episode_gradients, range(step * number, (step + 1) * number)))
+        # Evidence does not depend on the weights: that of the next step is made where a thread has nothing else to do.
+        numbers = range(step * number, (step + 1) * number)
+        ready = [self._ready.pop(i, None) or pool.submit(self._draw_episode, i) for i in numbers]
+        running = [pool.submit(self._episode_gradients, episode.result()) for episode in ready]
+        for i in range((step + 1) * number, (step + 2) * number):
+            self._ready[i] = pool.submit(self._draw_episode, i)
+        results = [result.result() for result in running]
         weights = list(self.network.parameters())
         for weight in weights:
             weight.grad = None
@@ -204,24 +231,33 @@ class MetaTrainer:
                 f"meta-training, step {step + 1}: loss {nats:g} nats, gradient norm {float(norm):g}; wanted finite "
                 "numbers (a lower learning rate may help)"
             )
-        for group in self._optimizer.param_groups:
-            group["lr"] = config.learning_rate * min((step + 1) / config.warm_up, 1.0) * (1 - share)
-        self._optimizer.step()
+        schedule = min((step + 1) / config.warm_up, 1.0) * (1 - share)
+        for optimizer, rate in ((self._adam, config.learning_rate), (self._muon, config.matrix_learning_rate)):
+            for group in optimizer.param_groups:
+                group["lr"] = rate * schedule
+            optimizer.step()
         rate = max(config.averaging, 1 / (step + 1))
         for average, weight in zip(self._average, weights, strict=True):
             average.lerp_(weight.detach(), rate)
         return nats, sum(result[1] for result in results)
 
-    def _episode_gradients(self, number: int) -> tuple[float, int, tuple[Tensor | None, ...]]:
+    def _draw_episode(self, number: int) -> Episode:
         config = self.config
         rng = random.Random(f"{config.seed} {number}")  # noqa: S311 - no secret
         [text] = rng.choices(self.texts, [text.weight for text in self.texts])
-        with_letters = text.may_know_letters and rng.random() < config.letters_share
+        with_letters = rng.random() < (
+            config.letters_share if text.may_know_letters else config.other_letters_share
+        )
         episodes = config.episodes
         if text.may_know_letters:
             episodes = replace(episodes, num_positions=int(episodes.more_where_free * episodes.num_positions))
         drawn = draw_text(text.sentences, episodes, rng)
-        episode = make_episode(drawn, self._known, episodes, rng, with_letters=with_letters)
+        return make_episode(
+            drawn, self._known, episodes, rng, with_letters=with_letters, trains_letters=text.may_know_letters,
+            lexicons=self.lexicons, without=text.same_language,
+        )  # fmt: skip
+
+    def _episode_gradients(self, episode: Episode) -> tuple[float, int, tuple[Tensor | None, ...]]:
         loss = self.network.log_loss(episode).mean()
         gradients = torch.autograd.grad(loss, list(self.network.parameters()), allow_unused=True)
         return float(loss.detach()), len(episode.batch.target), gradients
@@ -234,7 +270,7 @@ class MetaTrainer:
     def scorer(self, *, on_progress: Callable[[float], None] = lambda share: None) -> Scorer:
         """The scorer as it stands; what predicts first occurrences is fitted now."""
         frequencies = character_frequencies(self.texts)
-        trial = Scorer(self.averaged(), self.characters, FirstOccurrence.untrained(frequencies))
+        trial = Scorer(self.averaged(), self.characters, FirstOccurrence.untrained(frequencies), self.lexicons)
         return fit_first_occurrence(trial, self.texts, seed=self.config.seed, on_progress=on_progress)
 
     def save(self) -> None:
@@ -252,7 +288,8 @@ class MetaTrainer:
             tensors={
                 "weights": self.network.arrays(),
                 "average": self.averaged(),
-                "optimizer": optimizer_as_arrays(self._optimizer, self._names),
+                "adam": optimizer_as_arrays(self._adam, self._names),
+                "muon": optimizer_as_arrays(self._muon, self._names),
             },
         )
         write_atomically(self._unfinished / LATEST, json.dumps({"checkpoint": name}) + "\n")
@@ -267,10 +304,12 @@ class MetaTrainer:
             self.network.load_arrays(tensors["weights"])
             for name, average in zip(self.network.state_dict(), self._average, strict=True):
                 average.copy_(torch.from_numpy(np.array(tensors["average"][name])))
-            moments = tensors["optimizer"]
+            moments, momenta = tensors["adam"], tensors["muon"]
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise StorageError(f"{path}: damaged ({error!r}); wanted it removed") from error
-        restore_optimizer(self._optimizer, moments, {name: weight for weight, name in self._names.items()})
+        for optimizer, arrays, keys in ((self._adam, moments, ADAM_STATE), (self._muon, momenta, ("momentum",))):
+            weights = {self._names[weight]: weight for weight in optimizer.state}
+            restore_optimizer(optimizer, arrays, weights, keys=keys)
 
     def _find_identity(self) -> str:
         """What must be the same for training to go on; the budget may grow."""
@@ -280,6 +319,7 @@ class MetaTrainer:
                 "code": text.code,
                 "known": text.may_know_letters,
                 "weight": text.weight,
+                "same language": sorted(text.same_language),
             }
             digest.update(json.dumps([facts, list(text.sentences)]).encode())
         return digest.hexdigest()

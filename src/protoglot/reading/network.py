@@ -14,7 +14,7 @@ from protoglot.errors import ConfigError
 from protoglot.reading import candidates
 from protoglot.reading.characters import NUM_CLASSES
 from protoglot.reading.episodes import Episode
-from protoglot.reading.kernel import ENTRY_FEATURES, NUM_CONTEXTS, PLACE_FEATURES
+from protoglot.reading.kernel import ENTRY_FEATURES, NUM_CELLS, NUM_CONTEXTS, PLACE_FEATURES
 from protoglot.reading.scorer import NUM_SPECIAL
 from protoglot.reading.scoring import NUM_LETTERS
 
@@ -25,13 +25,13 @@ _IMPOSSIBLE = -1e9  # score of what is no candidate
 class ScorerConfig:
     """Sizes of the scorer."""
 
-    candidate_units: int = 40
+    candidate_units: int = 48
     """H: units that look at each candidate, in two layers."""
 
-    place_units: int = 192
+    place_units: int = 256
     """Units that look at the place, in two layers."""
 
-    letter_units: int = 384
+    letter_units: int = 640
     """Units of the network of letters, in two layers."""
 
     letter_size: int = 40
@@ -59,7 +59,7 @@ class _Candidates(torch.autograd.Function):
         arrays = [weight.detach().contiguous().numpy() for weight in weights]
         score = np.full(batch.base.shape, _IMPOSSIBLE, np.float32)
         ctx.evidence = (
-            batch.pointer, batch.row, batch.context, batch.entry, batch.base, episode.num_candidates, episode.kinds,
+            batch.pointer, batch.row, batch.context, batch.cell, batch.entry, batch.base, episode.num_candidates, episode.kinds,
         )  # fmt: skip
         ctx.arrays = arrays
         forward: Any = candidates.forward
@@ -89,7 +89,7 @@ class ScorerNetwork(nn.Module):
         generator = torch.Generator().manual_seed(seed)
         h, z, units = config.candidate_units, config.place_units, config.letter_units
         num_letters = num_known + NUM_SPECIAL
-        num_out = NUM_CONTEXTS + 1 + 2 * h
+        num_out = 2 * NUM_CONTEXTS + 1 + 2 * h
 
         def normal(*shape: int, scale: float) -> nn.Parameter:
             return nn.Parameter(torch.randn(*shape, generator=generator) * scale)
@@ -101,7 +101,8 @@ class ScorerNetwork(nn.Module):
         def zeros(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.zeros(*shape))
 
-        self.W = normal(NUM_CONTEXTS, ENTRY_FEATURES + 1, h, scale=0.05)
+        self.W = normal(NUM_CONTEXTS, ENTRY_FEATURES, h, scale=0.05)
+        self.S = zeros(NUM_CONTEXTS * NUM_CELLS, h)
         self.wb = normal(h, scale=0.1)
         self.C = normal(NUM_CLASSES + 1, h, scale=0.1)
         self.W2, self.b2 = linear(h, h), zeros(h)
@@ -119,6 +120,7 @@ class ScorerNetwork(nn.Module):
         self.classes = normal(NUM_CLASSES + 1, config.letter_size, scale=0.3)
         self.language = normal(num_letters, config.language_size, scale=0.1)
         self.Lu = linear(config.language_size, units)
+        self.Lx = linear(config.letter_size, units)
         self.L1, self.l1_bias = linear(NUM_LETTERS * config.letter_size, units), zeros(units)
         self.L2, self.l2_bias = linear(units, units), zeros(units)
         self.Lp, self.lp_bias = linear(units, z), zeros(z)
@@ -134,27 +136,32 @@ class ScorerNetwork(nn.Module):
         hidden = None
         letters = torch.from_numpy(episode.letters)
         if episode.with_letters:
-            hidden = self._letters(episode, letters)
-            z = z + self.P1_flag + hidden @ self.Lp + self.lp_bias
+            with torch.set_grad_enabled(episode.trains_letters and torch.is_grad_enabled()):
+                hidden = self._letters(episode, letters)
+                shift = hidden @ self.Lp + self.lp_bias
+            z = z + self.P1_flag + shift
         z = F.relu(z)
         z = F.relu(z @ self.P2 + self.p2_bias) + z
         out = z @ self.Po + self.po_bias
-        weights, scale, beta, gamma = torch.split(out, [NUM_CONTEXTS, 1, h, h], dim=1)
+        weights, scale, beta, gamma, gates = torch.split(out, [NUM_CONTEXTS, 1, h, h, NUM_CONTEXTS], dim=1)
         extra = (z @ self.Kinds + self.kinds_bias)[:, torch.from_numpy(episode.kinds)]  # (P, V + 1)
         if hidden is not None:
-            said = (hidden @ self.Lo + self.lo_bias) @ self.O[letters].T + self.o_bias[letters]
+            with torch.set_grad_enabled(episode.trains_letters and torch.is_grad_enabled()):
+                said = (hidden @ self.Lo + self.lo_bias) @ self.O[letters].T + self.o_bias[letters]
             extra = extra + torch.exp(z @ self.gate + self.gate_bias) * said
         scores: Tensor = _Candidates.apply(  # type: ignore[no-untyped-call]
-            episode, extra, self.W, self.wb, self.C, self.W2, self.b2, self.v2,
-            beta, 1 + gamma, F.softplus(weights), F.softplus(scale[:, 0]),
+            episode, extra, self.W, self.S, self.wb, self.C, self.W2, self.b2, self.v2,
+            beta, 1 + gamma, F.softplus(weights), F.softplus(scale[:, 0]), 1 + gates,
         )  # fmt: skip
         return scores
 
     def _letters(self, episode: Episode, letters: Tensor) -> Tensor:
         language = torch.from_numpy(episode.unigrams) @ self.language[letters]
         seen = self.letters[torch.from_numpy(episode.last_letters)]
-        seen = seen + self.classes[torch.from_numpy(episode.last_kinds)]  # (P, 12, E)
-        first = F.relu(seen.flatten(1) @ self.L1 + self.l1_bias + language @ self.Lu)
+        seen = seen + self.classes[torch.from_numpy(episode.last_kinds)]  # (P, 16, E)
+        # What the counts expect: the mean embedding of the next letter under the chain.
+        expected = torch.exp(torch.from_numpy(episode.batch.base)) @ self.letters[letters]  # (P, E)
+        first = F.relu(seen.flatten(1) @ self.L1 + self.l1_bias + language @ self.Lu + expected @ self.Lx)
         return F.relu(first @ self.L2 + self.l2_bias) + first
 
     def log_loss(self, episode: Episode) -> Tensor:

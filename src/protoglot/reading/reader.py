@@ -98,7 +98,7 @@ class Reader:
         self.with_letters = with_letters
         self.learn_online = learn_online
         self.provenance: dict[str, object] = {}
-        self._evidence = Evidence()
+        self._evidence = Evidence(scorer.lexicons)
         self._counts = np.zeros(64, np.float32)
         self._letters = np.zeros(64, np.int64)
         self._kinds = np.full(64, NUM_CLASSES, np.int64)
@@ -320,7 +320,7 @@ class Reader:
             counts = self._counts.copy()
             np.add.at(counts, text[batch.position[0] : batch.position[start]] + 1, np.float32(1.0))
             places_forward(
-                text, self.with_letters, letters, kinds, counts, (batch.position, batch.place, columns),
+                text, self.with_letters, letters, kinds, counts, (batch.position, batch.place, batch.base, columns),
                 self.scorer.first_layers, start, stop, z, queries,
             )  # fmt: skip
 
@@ -330,7 +330,16 @@ class Reader:
             list(_pool(os.getpid()).map(score_places, (0, half), (half, num_positions)))
         else:
             score_places(0, num_positions)
-        evidence = (batch.base, batch.target, batch.pointer, batch.row, batch.context, batch.entry, columns)
+        evidence = (
+            batch.base,
+            batch.target,
+            batch.pointer,
+            batch.row,
+            batch.context,
+            batch.cell,
+            batch.entry,
+            columns,
+        )
         score_batch(
             self.with_letters, letters, kinds, evidence, self.scorer.candidate_layers, z, queries, self._adaptive,
             is_known, self.learn_online, nats, probabilities,

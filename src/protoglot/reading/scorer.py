@@ -15,7 +15,8 @@ from protoglot.errors import StorageError
 from protoglot.reading import online
 from protoglot.reading.characters import NUM_CLASSES
 from protoglot.reading.first_occurrence import FirstOccurrence
-from protoglot.reading.kernel import ENTRY_FEATURES, NUM_CONTEXTS, PLACE_FEATURES
+from protoglot.reading.kernel import ENTRY_FEATURES, NUM_CELLS, NUM_CONTEXTS, PLACE_FEATURES
+from protoglot.reading.lexicons import Lexicons
 from protoglot.reading.scoring import NUM_LETTERS
 
 Array = NDArray[np.float32]
@@ -30,16 +31,16 @@ NOT_MET = 1
 
 NUM_SPECIAL = 2
 
-_CANDIDATES = ("W", "wb", "C", "W2", "b2", "v2")
+_CANDIDATES = ("W", "S", "wb", "C", "W2", "b2", "v2")
 _PLACE = ("P1", "p1_bias", "P1_flag", "P2", "p2_bias", "Po", "po_bias", "Kinds", "kinds_bias")
 _LETTERS = (
-    "letters", "classes", "language", "Lu", "L1", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias",
+    "letters", "classes", "language", "Lu", "Lx", "L1", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias",
     "Lo", "lo_bias", "O", "o_bias", "gate", "gate_bias",
 )  # fmt: skip
 
 
 _FIRST_LAYERS = (
-    "language", "Lu", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias", "Lo", "lo_bias", "gate", "gate_bias",
+    "letters", "Lx", "language", "Lu", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias", "Lo", "lo_bias", "gate", "gate_bias",
     "P1", "p1_bias", "P1_flag", "P2", "p2_bias",
 )  # fmt: skip
 
@@ -57,6 +58,9 @@ class Scorer:
 
     first: FirstOccurrence
     """What predicts characters that were not met before."""
+
+    lexicons: Lexicons = field(default_factory=Lexicons.none)
+    """Words of languages that may be relatives of the one that is read."""
 
     identity: str = field(init=False)
     """SHA-256 of all that decides a probability."""
@@ -92,7 +96,7 @@ class Scorer:
             if w[name].shape != shape:
                 raise StorageError(f"scorer: weight {name} has shape {w[name].shape}; wanted {shape}")
         size = w["letters"].shape[1]
-        first = w["L1"].reshape(NUM_LETTERS, size, -1)  # (12, E, L)
+        first = w["L1"].reshape(NUM_LETTERS, size, -1)  # (16, E, L)
         # The first layer looks at one of few letters in each place: its products are looked up.
         table = np.einsum("ge,kel->kgl", w["letters"], first).astype(np.float32)
         class_table = np.einsum("ge,kel->kgl", w["classes"], first).astype(np.float32)
@@ -104,7 +108,7 @@ class Scorer:
         )  # fmt: skip
         object.__setattr__(self, "first_layers", first_layers)
         object.__setattr__(
-            self, "candidate_layers", tuple(w[name] for name in ("O", "o_bias", "W", "wb", "C", "W2"))
+            self, "candidate_layers", tuple(w[name] for name in ("O", "o_bias", "W", "S", "wb", "C", "W2"))
         )
         rows = [self.known.get(character, UNKNOWN) for character in self.first.characters]
         object.__setattr__(self, "first_outputs", (w["O"][rows], w["o_bias"][rows]))
@@ -131,6 +135,10 @@ class Scorer:
             content={
                 "characters": "".join(self.characters),
                 "first": {"characters": "".join(self.first.characters)},
+                "lexicons": {
+                    "characters": "".join(self.lexicons.characters),
+                    "languages": list(self.lexicons.lists),
+                },
                 "provenance": dict(provenance or {}),
             },
             tensors={
@@ -140,6 +148,7 @@ class Scorer:
                     "weights": self.first.weights,
                     "classes": self.first.classes,
                 },
+                "lexicons": self.lexicons.arrays(),
             },
         )
 
@@ -162,17 +171,25 @@ class Scorer:
                     first["weights"],
                     first["classes"],
                 ),
+                Lexicons.from_arrays(
+                    list(content["lexicons"]["characters"]), content["lexicons"]["languages"], tensors["lexicons"]
+                ),
             )
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise StorageError(f"{path}: not what a scorer holds ({error}); wanted one of this version") from error
 
     def _digest(self) -> str:
-        digest = hashlib.sha256(json.dumps([list(self.characters), self.first.characters]).encode())
+        digest = hashlib.sha256(
+            json.dumps(
+                [list(self.characters), self.first.characters, self.lexicons.characters, list(self.lexicons.lists)]
+            ).encode()
+        )
         arrays: list[tuple[str, NDArray[Any]]] = [
             *sorted(self.weights.items()),
             ("first.log_frequency", self.first.log_frequency),
             ("first.weights", self.first.weights),
             ("first.classes", self.first.classes),
+            *((f"lexicons.{name}", value) for name, value in sorted(self.lexicons.arrays().items())),
         ]
         for name, value in arrays:
             digest.update(f"{name} {value.shape} {value.dtype}".encode())
@@ -193,7 +210,8 @@ def _shapes(weights: Mapping[str, Array], num_letters: int) -> dict[str, tuple[i
     embedding = weights["letters"].shape[-1]
     language = weights["language"].shape[-1]
     return {
-        "W": (NUM_CONTEXTS, ENTRY_FEATURES + 1, hidden),
+        "W": (NUM_CONTEXTS, ENTRY_FEATURES, hidden),
+        "S": (NUM_CONTEXTS * NUM_CELLS, hidden),
         "wb": (hidden,),
         "C": (NUM_CLASSES + 1, hidden),
         "W2": (hidden, hidden),
@@ -204,14 +222,15 @@ def _shapes(weights: Mapping[str, Array], num_letters: int) -> dict[str, tuple[i
         "P1_flag": (place,),
         "P2": (place, place),
         "p2_bias": (place,),
-        "Po": (place, NUM_CONTEXTS + 1 + 2 * hidden),
-        "po_bias": (NUM_CONTEXTS + 1 + 2 * hidden,),
+        "Po": (place, 2 * NUM_CONTEXTS + 1 + 2 * hidden),
+        "po_bias": (2 * NUM_CONTEXTS + 1 + 2 * hidden,),
         "Kinds": (place, NUM_CLASSES + 1),
         "kinds_bias": (NUM_CLASSES + 1,),
         "letters": (num_letters, embedding),
         "classes": (NUM_CLASSES + 1, embedding),
         "language": (num_letters, language),
         "Lu": (language, letters),
+        "Lx": (embedding, letters),
         "L1": (NUM_LETTERS * embedding, letters),
         "l1_bias": (letters,),
         "L2": (letters, letters),

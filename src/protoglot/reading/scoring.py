@@ -11,7 +11,7 @@ from protoglot.reading.candidates import BOOST_SCALE, score_one
 from protoglot.reading.characters import NUM_CLASSES
 from protoglot.reading.kernel import NUM_CONTEXTS
 
-NUM_LETTERS = 12  # last characters that the network of letters sees
+NUM_LETTERS = 16  # last characters that the network of letters sees
 UNIGRAM_SMOOTHING = np.float32(50.0)
 
 
@@ -40,7 +40,8 @@ def _softplus(x):
 
 @njit(cache=True, nogil=True, fastmath=True)
 def letters_forward(
-    text, t, letters, kinds, counts, num_columns, table, class_table, lang, Lu, l1_bias, L2, l2_bias, hidden,
+    text, t, letters, kinds, counts, num_columns, table, class_table, lang, Lu, l1_bias, L2, l2_bias, base,
+    embeddings, Lx, hidden,
 ):  # fmt: skip
     """Hidden units of the network of letters at position ``t``."""
     width = len(l1_bias)
@@ -62,6 +63,13 @@ def letters_forward(
             for i in range(lang.shape[1]):
                 language[i] += share * lang[letter, i]
     _add_product(language, Lu, first)
+    expected = np.zeros(embeddings.shape[1], np.float32)
+    for column in range(num_columns):
+        share = np.exp(base[column])
+        letter = letters[column]
+        for i in range(len(expected)):
+            expected[i] += share * embeddings[letter, i]
+    _add_product(expected, Lx, first)
     _rectify(first)
     hidden[:] = l2_bias
     _add_product(first, L2, hidden)
@@ -104,9 +112,9 @@ def places_forward(text, with_letters, letters, kinds, counts, batch, weights, s
         z: (P, Z) hidden units of the place; filled.
         queries: (P, Q + 1) what the network of letters asks for, and the weight of its bias; filled.
     """
-    position, place, columns = batch
+    position, place, base, columns = batch
     (
-        table, class_table, lang, Lu, l1_bias, L2, l2_bias, Lp, lp_bias, Lo, lo_bias, gate, gate_bias,
+        table, class_table, embeddings, Lx, lang, Lu, l1_bias, L2, l2_bias, Lp, lp_bias, Lo, lo_bias, gate, gate_bias,
         P1, p1_bias, P1_flag, P2, p2_bias,
     ) = weights  # fmt: skip
     hidden = np.zeros(len(l1_bias), np.float32)
@@ -120,7 +128,7 @@ def places_forward(text, with_letters, letters, kinds, counts, batch, weights, s
         if with_letters:
             letters_forward(
                 text, t, letters, kinds, counts, columns[p], table, class_table, lang, Lu, l1_bias, L2, l2_bias,
-                hidden,
+                base[p], embeddings, Lx, hidden,
             )  # fmt: skip
         place_forward(place[p], with_letters, hidden, P1, p1_bias, P1_flag, Lp, lp_bias, P2, p2_bias, z[p])
         if with_letters:
@@ -136,7 +144,7 @@ def places_forward(text, with_letters, letters, kinds, counts, batch, weights, s
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def output_forward(z, Po, po_bias, Kinds, kinds_bias, H, out, w, w0, beta, gamma, by_kind):
+def output_forward(z, Po, po_bias, Kinds, kinds_bias, H, out, w, w0, beta, gamma, gate, by_kind):
     """The output layers of the network of the place, into row 0 of their arrays."""
     out[:] = po_bias
     _add_product(z, Po, out)
@@ -146,6 +154,8 @@ def output_forward(z, Po, po_bias, Kinds, kinds_bias, H, out, w, w0, beta, gamma
     for h in range(H):
         beta[0, h] = out[NUM_CONTEXTS + 1 + h]
         gamma[0, h] = np.float32(1.0) + out[NUM_CONTEXTS + 1 + H + h]
+    for j in range(NUM_CONTEXTS):
+        gate[0, j] = np.float32(1.0) + out[NUM_CONTEXTS + 1 + 2 * H + j]
     by_kind[:] = kinds_bias
     _add_product(z, Kinds, by_kind)
 
@@ -228,14 +238,14 @@ def score_batch(
         nats: (P,) filled if what came is known.
         probability: (V + 1,) the last distribution; filled.
     """
-    base, target, pointer, row, context, entry, columns = batch
-    O, o_bias, W, wb, C, W2 = weights
+    base, target, pointer, row, context, cell, entry, columns = batch
+    O, o_bias, W, S, wb, C, W2 = weights
     vector, gradient, first, second, counts = adaptive
     H = W.shape[2]
     V = base.shape[1]
     Z = z.shape[1]
     num_kinds = NUM_CLASSES + 1
-    num_out = NUM_CONTEXTS + 1 + 2 * H
+    num_out = 2 * NUM_CONTEXTS + 1 + 2 * H
     Po, po_bias, Kinds, kinds_bias, v2, b2 = _views(vector, Z, num_out, num_kinds, H)
     d_Po, d_po_bias, d_Kinds, d_kinds_bias, d_v2, d_b2 = _views(gradient, Z, num_out, num_kinds, H)
     out = np.empty(num_out, np.float32)
@@ -243,6 +253,7 @@ def score_batch(
     w0 = np.empty(1, np.float32)
     beta = np.empty((1, H), np.float32)
     gamma = np.empty((1, H), np.float32)
+    gate = np.empty((1, NUM_CONTEXTS), np.float32)
     by_kind = np.empty(num_kinds, np.float32)
     extra = np.empty((1, V), np.float32)
     h1 = np.empty((V, H), np.float32)
@@ -252,14 +263,14 @@ def score_batch(
     error = np.empty(V, np.float32)
     for p in range(len(target)):
         v = columns[p]
-        output_forward(z[p], Po, po_bias, Kinds, kinds_bias, H, out, w, w0, beta, gamma, by_kind)
+        output_forward(z[p], Po, po_bias, Kinds, kinds_bias, H, out, w, w0, beta, gamma, gate, by_kind)
         for a in range(v):
             extra[0, a] = by_kind[kinds[a]]
         if with_letters:
             _add_letters(v, letters, queries[p], O, o_bias, extra)
         score_one(
-            0, v, pointer[p : p + 2], row, context, entry, base[p : p + 1], kinds, W, wb, C, W2, b2, v2, beta, gamma,
-            w, w0, extra, h1, h2, boosts, score,
+            0, v, pointer[p : p + 2], row, context, cell, entry, base[p : p + 1], kinds, W, S, wb, C, W2, b2, v2, beta, gamma,
+            w, w0, gate, extra, h1, h2, boosts, score,
         )  # fmt: skip
         highest = score[0]
         for a in range(1, v):

@@ -6,7 +6,7 @@ points to it; then older ones go. A crash at any moment leaves the pointer on a 
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from protoglot.storage import write_atomically
 from protoglot.trained import BEST, CHECKPOINTS, LATEST, TrainedModel, newest_checkpoint, save_trained
 
 LOCK = "run.lock"
+ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 
 
 def lock_run(run: Path) -> FileLock:
@@ -68,7 +69,7 @@ def remove_stale(run: Path) -> None:
 
 
 def optimizer_as_arrays(optimizer: torch.optim.Optimizer, names: Mapping[torch.Tensor, str]) -> dict[str, Any]:
-    """Adam's moments and step counts by the name of their weight."""
+    """What an optimiser keeps of each weight (Adam: moments and step counts), by the name of the weight."""
     arrays = {}
     for weight, values in optimizer.state.items():
         for key, value in values.items():
@@ -77,14 +78,14 @@ def optimizer_as_arrays(optimizer: torch.optim.Optimizer, names: Mapping[torch.T
 
 
 def restore_optimizer(
-    optimizer: torch.optim.Optimizer, arrays: Mapping[str, NDArray[Any]], weights: Mapping[str, torch.Tensor]
-) -> None:
+    optimizer: torch.optim.Optimizer, arrays: Mapping[str, NDArray[Any]], weights: Mapping[str, torch.Tensor],
+    *, keys: Sequence[str] = ADAM_STATE,
+) -> None:  # fmt: skip
     """Put back what :func:`optimizer_as_arrays` gave.
 
     Raises:
         StorageError: if the arrays are not those of this model.
     """
-    keys = ("step", "exp_avg", "exp_avg_sq")
     wanted = {f"{key}.{name}" for key in keys for name in weights}
     if set(arrays) != wanted:
         odd = sorted(set(arrays) ^ wanted)
