@@ -109,8 +109,8 @@ def test_no_letter_is_learned_from_a_text_that_is_not_free():
     assert not set("xyzuvw") & set(trainer.characters)
     before = {name: weight.detach().clone() for name, weight in trainer.network.named_parameters()}
     free_only_names = (
-        "letters", "classes", "language", "Lu", "Lx", "L1", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias", "Lo", "lo_bias",
-        "O", "o_bias",
+        "letters", "classes", "language", "Lu", "Lx", "L1", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias", "Lo",
+        "lo_bias", "O", "o_bias",
     )  # fmt: skip
     only_other = MetaTrainer([FREE, OTHER], TINY, Budget.parse("1characters"))
     # An episode of the text that is not free gives these weights no gradient at all.

@@ -63,8 +63,8 @@ def score_one(
 
 @njit(cache=True, nogil=True, fastmath=True)
 def forward(
-    pointer, row, context, cell, entry, base, num_candidates, kinds, W, S, wb, C, W2, b2, v2, beta, gamma, w, w0, gate, extra,
-    score,
+    pointer, row, context, cell, entry, base, num_candidates, kinds, W, S, wb, C, W2, b2, v2, beta, gamma, w, w0, gate,
+    extra, score,
 ):  # fmt: skip
     """Scores (P, V) of all candidates; what is no candidate keeps what ``score`` held."""
     P, V = base.shape
@@ -81,8 +81,8 @@ def forward(
 
 @njit(cache=True, nogil=True, fastmath=True)
 def backward(
-    pointer, row, context, cell, entry, base, num_candidates, kinds, W, S, wb, C, W2, b2, v2, beta, gamma, w, w0, gate, d_score,
-    d_W, d_S, d_wb, d_C, d_W2, d_b2, d_v2, d_beta, d_gamma, d_w, d_w0, d_gate,
+    pointer, row, context, cell, entry, base, num_candidates, kinds, W, S, wb, C, W2, b2, v2, beta, gamma, w, w0, gate,
+    d_score, d_W, d_S, d_wb, d_C, d_W2, d_b2, d_v2, d_beta, d_gamma, d_w, d_w0, d_gate,
 ):  # fmt: skip
     """Gradients of everything, given those of the scores; hidden units are computed again."""
     P, V = base.shape

@@ -108,7 +108,8 @@ def draw_text(sentences: Sequence[str], config: EpisodeConfig, rng: random.Rando
 
 
 def make_episode(
-    text: str, known: Mapping[str, int], config: EpisodeConfig, rng: random.Random, *, with_letters: bool, trains_letters: bool = True,
+    text: str, known: Mapping[str, int], config: EpisodeConfig, rng: random.Random, *, with_letters: bool,
+    trains_letters: bool = True,
     lexicons: Lexicons | None = None, without: Collection[str] = (), chain_alone: bool = False,
 ) -> Episode:  # fmt: skip
     """Read a text, and keep the evidence at some positions.

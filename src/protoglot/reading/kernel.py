@@ -130,10 +130,7 @@ def rebuild_table(table, nodes, num_nodes):
 @njit(cache=True, inline="always")
 def _cell(n, others, run):
     """Number of the cell of a symbol that came ``n`` times, ``run`` times in a row up to now, and others ``others``."""
-    if n < 4:
-        count = n - 1
-    else:
-        count = 3 if n < 7 else 4
+    count = n - 1 if n < 4 else 3 if n < 7 else 4
     if others < 3:
         other = others
     elif others < 6:
@@ -268,7 +265,7 @@ def advance_place(place, s, properties):
         f = properties[s, FOLD] + 1
         if place[LENGTH] == 0:
             c = properties[s, CLASS]
-            place[CAPITAL] = 1 if c == _CAPITAL_VOWEL or c == _CAPITAL_CONSONANT else 0
+            place[CAPITAL] = 1 if c in (_CAPITAL_VOWEL, _CAPITAL_CONSONANT) else 0
             place[WORD] = 0
             place[BASE_WORD] = 0
             place[START] = 0
@@ -403,7 +400,8 @@ def read(
             _emit(
                 t, s, v, mode, text, properties, found, nodes, entries, place, gains, costs, discounts, chain, p,
                 num_active[0], shares, is_met, mixtures, mixed, num_mixed, longest, masses,
-                out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_cell, out_entry, out_sizes,
+                out_position, out_base, out_target, out_place, out_pointer, out_row, out_context, out_cell, out_entry,
+                out_sizes,
             )  # fmt: skip
         if s < 0:
             clear_mixture(num_active[0], single, touched, num_touched, mixtures, mixed, num_mixed)

@@ -23,7 +23,7 @@ NUM_RELATIVES = 4
 """Languages that are followed at once."""
 
 FIRST_CHOICE = 50
-"""Characters after which languages are chosen for the first time; they are chosen anew each time twice as much was read."""
+"""Characters after which languages are chosen first; they are chosen anew whenever twice as much was read."""
 
 LAST_CHOICE = FIRST_CHOICE << 9
 
@@ -87,7 +87,10 @@ class WordList:
         alphabet = sorted(letter for letter, _ in letters_of.most_common(255) if letter in numbers)
         place = {letter: i for i, letter in enumerate(alphabet)}
         words = sorted(key for key in counts if all(letter in place for letter in key[0]))
-        shared, lengths, stored, letters = [], [], [], []
+        shared: list[int] = []
+        lengths: list[int] = []
+        stored: list[int] = []
+        letters: list[int] = []
         before = ""
         for word, is_capital in words:
             same = 0

@@ -211,7 +211,7 @@ class MetaTrainer:
         number = config.episodes_per_step
         # Evidence does not depend on the weights: that of the next step is made where a thread has nothing else to do.
         numbers = range(step * number, (step + 1) * number)
-        ready = [self._ready.pop(i, None) or pool.submit(self._draw_episode, i) for i in numbers]
+        ready = [self._ready.pop(i) if i in self._ready else pool.submit(self._draw_episode, i) for i in numbers]
         running = [pool.submit(self._episode_gradients, episode.result()) for episode in ready]
         for i in range((step + 1) * number, (step + 2) * number):
             self._ready[i] = pool.submit(self._draw_episode, i)

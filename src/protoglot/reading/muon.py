@@ -47,7 +47,7 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonal_factor(matrix: Tensor) -> Tensor:
-    """Nearly U Vᵀ of the singular value decomposition U S Vᵀ, by a Newton-Schulz iteration; singular values of about one."""
+    """Nearly U Vᵀ of the singular value decomposition U S Vᵀ, by a Newton-Schulz iteration."""
     a, b, c = _COEFFICIENTS
     is_tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if is_tall else matrix

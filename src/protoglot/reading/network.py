@@ -59,7 +59,8 @@ class _Candidates(torch.autograd.Function):
         arrays = [weight.detach().contiguous().numpy() for weight in weights]
         score = np.full(batch.base.shape, _IMPOSSIBLE, np.float32)
         ctx.evidence = (
-            batch.pointer, batch.row, batch.context, batch.cell, batch.entry, batch.base, episode.num_candidates, episode.kinds,
+            batch.pointer, batch.row, batch.context, batch.cell, batch.entry, batch.base, episode.num_candidates,
+            episode.kinds,
         )  # fmt: skip
         ctx.arrays = arrays
         forward: Any = candidates.forward

@@ -40,8 +40,8 @@ _LETTERS = (
 
 
 _FIRST_LAYERS = (
-    "letters", "Lx", "language", "Lu", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias", "Lo", "lo_bias", "gate", "gate_bias",
-    "P1", "p1_bias", "P1_flag", "P2", "p2_bias",
+    "letters", "Lx", "language", "Lu", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias", "Lo", "lo_bias", "gate",
+    "gate_bias", "P1", "p1_bias", "P1_flag", "P2", "p2_bias",
 )  # fmt: skip
 
 

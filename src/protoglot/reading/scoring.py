@@ -269,8 +269,8 @@ def score_batch(
         if with_letters:
             _add_letters(v, letters, queries[p], O, o_bias, extra)
         score_one(
-            0, v, pointer[p : p + 2], row, context, cell, entry, base[p : p + 1], kinds, W, S, wb, C, W2, b2, v2, beta, gamma,
-            w, w0, gate, extra, h1, h2, boosts, score,
+            0, v, pointer[p : p + 2], row, context, cell, entry, base[p : p + 1], kinds, W, S, wb, C, W2, b2, v2, beta,
+            gamma, w, w0, gate, extra, h1, h2, boosts, score,
         )  # fmt: skip
         highest = score[0]
         for a in range(1, v):
