@@ -108,6 +108,6 @@ def tiny_first_occurrence(seed: int = 0) -> FirstOccurrence:
     return FirstOccurrence(
         list(OFTEN_FIRST),
         np.log(rng.uniform(0.05, 1.0, len(OFTEN_FIRST))),
-        np.array([-1.0, 0.9, 1.5, 0.7, 0.4, 0.3]),
+        np.array([-1.0, 0.9, 1.5, 0.7, 0.4, 0.6, 0.8, 0.3]),
         rng.normal(0.0, 0.5, (NUM_CLASSES + 1, NUM_CLASSES)),
     )

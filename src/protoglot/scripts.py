@@ -20,6 +20,9 @@ SCRIPTS = (
 
 OTHER_SCRIPT = "Other"
 
+MANY_CHARACTERS = frozenset({"Han", "Hiragana", "Katakana", "Hangul"})
+"""Scripts whose characters are too many to be learned one by one."""
+
 
 @lru_cache(maxsize=1)
 def _patterns() -> tuple[tuple[str, "regex.Pattern[str]"], ...]:

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protoglot.reading.characters import NUM_CLASSES, class_of
-from protoglot.reading.first_occurrence import BLOCK, NUM_CODE_POINTS, FirstOccurrence
+from protoglot.reading.episodes import MetaText
+from protoglot.reading.first_occurrence import BLOCK, NUM_CODE_POINTS, NUM_FEATURES, FirstOccurrence
+from protoglot.reading.first_occurrence_fitting import character_frequencies
 from tiny_scorer import OFTEN_FIRST, tiny_first_occurrence
 
 met_characters = st.lists(
@@ -64,7 +66,7 @@ def test_when_every_known_character_was_met_another_comes():
 
 
 def test_no_character_known():
-    first = FirstOccurrence([], np.zeros(0), np.zeros(6), np.zeros((NUM_CLASSES + 1, NUM_CLASSES)))
+    first = FirstOccurrence([], np.zeros(0), np.zeros(NUM_FEATURES), np.zeros((NUM_CLASSES + 1, NUM_CLASSES)))
     known, outside = first.log_probabilities("ab", 3, np.zeros(0))
     assert (len(known), outside) == (0, 0.0)
 
@@ -73,7 +75,7 @@ def test_the_script_and_the_case_of_what_was_met_matter():
     first = FirstOccurrence(
         list("bBжЖ"),
         np.zeros(4),
-        np.array([-3.0, 1.0, 2.0, 1.0, 0.0, 0.0]),
+        np.array([-3.0, 1.0, 2.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
         np.zeros((NUM_CLASSES + 1, NUM_CLASSES)),
     )
     known, _ = first.log_probabilities("aж", int(class_of("a")), np.zeros(4))
@@ -90,3 +92,21 @@ def test_others_are_likelier_where_many_came_before():
     _, few = probabilities(first, "an")
     _, many = probabilities(first, "anß©÷")
     assert many > few
+
+
+@pytest.mark.parametrize(("met", "likely", "unlikely"), [("áce", "é", "è"), ("a(", ")", "]"), ("n?", "¿", "¡")])
+def test_accents_and_partners_of_what_was_met_matter(met, likely, unlikely):
+    characters = [likely, unlikely]
+    weights = np.array([-3.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0])
+    first = FirstOccurrence(characters, np.zeros(2), weights, np.zeros((NUM_CLASSES + 1, NUM_CLASSES)))
+    known, _ = first.log_probabilities(met, 3, np.zeros(2))
+    assert known[0] == pytest.approx(known[1] + 1.0)
+
+
+def test_known_are_the_letters_of_blocks_that_languages_share():
+    free = [MetaText(code, ["ábĉ", "de ж"], True) for code in ("aaa", "bbb", "ccc")]
+    other = MetaText("ddd", ["ქართული"], False)
+    found = character_frequencies([*free, other])
+    assert found["á"] == found["b"] == found["\n"] == 1.0
+    assert 0 < found["z"] < 0.1  # its block is there, and it is not
+    assert not {"ќ", "ქ", "\x80", "\u0378"} & set(found)  # too few of its block, not free, no letter

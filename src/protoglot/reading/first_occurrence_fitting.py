@@ -2,6 +2,7 @@
 
 import math
 import random
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -14,19 +15,27 @@ from torch import Tensor
 
 from protoglot.reading.characters import NUM_CLASSES
 from protoglot.reading.episodes import EpisodeConfig, MetaText, draw_text
-from protoglot.reading.first_occurrence import FirstOccurrence
+from protoglot.reading.first_occurrence import BLOCK, FirstOccurrence
 from protoglot.reading.reader import Reader
 from protoglot.reading.scorer import Scorer
+from protoglot.scripts import MANY_CHARACTERS, script_of
 
 _NUM_EPISODES = 150
 _NUM_CHARACTERS = 3000  # of an episode: most first occurrences come early
 _NUM_STEPS = 300
 
 
+_UNSEEN = 0.1
+"""Number of languages that a known character counts for which none has."""
+
+_FEWEST_OF_BLOCK = 3  # characters of a Unicode block; the others of its letters and signs are known with them
+_UNICODE_KINDS = frozenset({"Ll", "Lu", "Lt", "Lm", "Lo", "Mn", "Mc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Nd"})
+
+
 class _Event(NamedTuple):
     """A first occurrence."""
 
-    features: Tensor  # (C, 5)
+    features: Tensor  # (C, 7)
     is_open: Tensor  # (C,): not met yet
     before: int  # class of the character before
     target: int  # which character came; C stands for all that are not known
@@ -34,13 +43,29 @@ class _Event(NamedTuple):
 
 
 def character_frequencies(texts: Sequence[MetaText]) -> dict[str, float]:
-    """Share of the texts whose letters may be known in which each character occurs; of two texts at least."""
+    """Share of the texts whose letters may be known in which each character occurs.
+
+    Where some characters of a Unicode block occur in two texts, the other letters, marks and signs of the block are
+    there too, with a small share.
+    """
     free = [text for text in texts if text.may_know_letters]
     counts: Counter[str] = Counter()
     for text in free:
         counts.update(set().union(*text.sentences))
     counts["\n"] = counts[" "] = len(free)
-    return {character: n / len(free) for character, n in sorted(counts.items()) if n >= 2}
+    common = [
+        ord(character) for character, n in counts.items() if n >= 2 and script_of(character) not in MANY_CHARACTERS
+    ]
+    blocks = Counter(code // BLOCK for code in common)
+    known = {
+        chr(code)
+        for block, number in blocks.items()
+        if number >= _FEWEST_OF_BLOCK
+        for code in range(block * BLOCK, (block + 1) * BLOCK)
+        if unicodedata.category(chr(code)) in _UNICODE_KINDS
+    }
+    known.update(character for character, n in counts.items() if n >= 2)
+    return {character: max(counts[character], _UNSEEN) / len(free) for character in sorted(known)}
 
 
 def fit_first_occurrence(
@@ -73,7 +98,7 @@ def fit_first_occurrence(
     classes = torch.tensor(first.classes, dtype=torch.float32, requires_grad=True)
     kinds = torch.from_numpy(first.kinds)
     optimizer = torch.optim.Adam([weights, classes], lr=0.05)
-    features = torch.stack([event.features for event in events])  # (N, C, 5)
+    features = torch.stack([event.features for event in events])  # (N, C, 7)
     open_ = torch.stack([event.is_open for event in events])  # (N, C)
     before = torch.tensor([event.before for event in events])
     targets = torch.tensor([event.target for event in events])
@@ -117,7 +142,7 @@ def _events(scorer: Scorer, text: str, own: Collection[str], num_texts: int) -> 
     first = scorer.first
     counts = np.exp(first.log_frequency) * num_texts
     here = np.array([character in own for character in first.characters], np.float64)
-    log_frequency = np.log(np.maximum(counts - here, 0.5) / max(num_texts - 1, 1))
+    log_frequency = np.log(np.maximum(counts - here, _UNSEEN) / max(num_texts - 1, 1))
     found = []
     for character, met, before, letters in recorder.noted:
         features = first.features(met)

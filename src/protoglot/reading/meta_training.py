@@ -28,7 +28,7 @@ from protoglot.reading.lexicons import Lexicons
 from protoglot.reading.muon import Muon
 from protoglot.reading.network import ScorerConfig, ScorerNetwork
 from protoglot.reading.scorer import NUM_SPECIAL, Scorer
-from protoglot.scripts import script_of
+from protoglot.scripts import MANY_CHARACTERS, script_of
 from protoglot.storage import write_atomically
 from protoglot.trained import CHECKPOINTS, LATEST, newest_checkpoint
 from protoglot.training.budget import Budget, BudgetKind
@@ -39,8 +39,6 @@ _SECONDS_BETWEEN_CHECKPOINTS = 120.0
 _LOG_2 = math.log(2)
 _MATRICES = frozenset({"P1", "P2", "Po", "L1", "L2", "Lp", "Lo", "Lx", "Lu", "W2"})
 """Of layers; embeddings, whose rows come one by one, and small weights are trained by AdamW."""
-_MANY_CHARACTERS = frozenset({"Han", "Hiragana", "Katakana", "Hangul"})
-"""Scripts whose characters are too many to be learned one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +109,7 @@ def letters_to_know(texts: Sequence[MetaText]) -> list[str]:
             total.update(counts)
             in_texts.update(counts.keys())
     chosen = {c for c in in_texts if (in_texts[c] >= 2 and total[c] >= 20) or total[c] > 200}
-    return [*sorted(c for c in chosen if script_of(c) not in _MANY_CHARACTERS), "\n"]
+    return [*sorted(c for c in chosen if script_of(c) not in MANY_CHARACTERS), "\n"]
 
 
 class MetaTrainer:
