@@ -10,8 +10,8 @@ these comes, the reader says.
 
 The page is that of the reading benchmark, or its first sentences; the test are 40 lines of the last tenth.
 
-``run`` makes the rows, ``table`` a Markdown table of them. What was predicted is kept in a folder: a component that is
-added later does not ask the others again.
+``run`` makes the rows of a page and a mode anew, ``table`` a Markdown table of all. What components predicted is kept
+in a folder: one that is added later does not ask the others again.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from reading_rows import describe
+from reading_rows import describe, read_rows
 from reading_systems import (
     ONLINE,
     Setting,
@@ -116,6 +116,7 @@ def main() -> None:
     running.add_argument("--corpus", type=Path, required=True, help="folder of <code>.txt")
     running.add_argument("--languages", required=True, help="codes, with commas")
     running.add_argument("--pages", default=f"{PAGE},10", help="sentences of the page [default: %(default)s]")
+    running.add_argument("--modes", default=f"{STATIC},{ON}", help="one or both [default: %(default)s]")
     running.add_argument("--scorer", help="directory of another scorer than the installed one")
     running.add_argument("--predictions", type=Path, required=True, help="folder for what was predicted")
     running.add_argument("--out", type=Path, default=ROWS, help="file of the rows [default: %(default)s]")
@@ -126,7 +127,7 @@ def main() -> None:
     if arguments.action == "run":
         run(arguments)
         return
-    table = make_table([json.loads(line) for line in arguments.rows.read_text(encoding="ascii").splitlines()])
+    table = make_table(read_rows(arguments.rows))
     if arguments.out is None:
         print(table, end="")
     else:
@@ -134,11 +135,12 @@ def main() -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Predict, fit and write all rows anew."""
+    """Predict, fit and write the rows of some pages and modes; others are kept."""
     from protoglot.devices import prepare_cpu
 
     prepare_cpu(1)
-    languages = arguments.languages.split(",")
+    languages, modes = arguments.languages.split(","), arguments.modes.split(",")
+    pages = [int(text) for text in arguments.pages.split(",")]
     setting = Setting(arguments.scorer)
     facts = {
         "scorer": identity_of("reader", setting),
@@ -146,20 +148,21 @@ def run(arguments: argparse.Namespace) -> None:
         **describe(),
     }
     arguments.predictions.mkdir(parents=True, exist_ok=True)
-    rows: list[dict[str, Any]] = []
-    for number in (int(text) for text in arguments.pages.split(",")):
+    made = {(number, mode) for number in pages for mode in modes}
+    rows = [row for row in read_rows(arguments.out) if (row["page"], row["mode"]) not in made]
+    for number in pages:
         tests = {}
         for code in languages:
             start = time.perf_counter()
             tests[code] = LanguageTest(arguments.corpus, code, number, setting, arguments.predictions)
-            for mode, labels in LABELS.items():
-                for component in labels:
+            for mode in modes:
+                for component in LABELS[mode]:
                     tests[code].predictions(mode, component)
             print(f"{code}, page of {number}: predicted in {time.perf_counter() - start:.0f} s", flush=True)
-        for mode, labels in LABELS.items():
-            for component in labels:
-                rows += leave_one_out(tests, mode, component)
-    write_atomically(arguments.out, "".join(json.dumps({**row, **facts}) + "\n" for row in rows))
+        for mode in modes:
+            for component in LABELS[mode]:
+                rows += [{**row, **facts} for row in leave_one_out(tests, mode, component)]
+        write_atomically(arguments.out, "".join(json.dumps(row) + "\n" for row in rows))
     print(make_table(rows), end="")
 
 
@@ -173,11 +176,13 @@ class LanguageTest:
         self._setting = setting
         self._folder = folder
         self._models: dict[str, AdaptedModel] = {}
-        self._readers = {mode: self._reader(mode) for mode in LABELS}
+        self._readers: dict[str, ReaderPredictions] = {}
         self._found: dict[tuple[str, str], Predictions] = {}
 
     def reader(self, mode: str) -> ReaderPredictions:
         """What the reader predicts."""
+        if mode not in self._readers:
+            self._readers[mode] = self._reader(mode)
         return self._readers[mode]
 
     def predictions(self, mode: str, component: str) -> Predictions:

@@ -121,9 +121,6 @@ class OnlineAdaptation:
         prior: left as it was.
         features: typological vector of the language, (K,); ``None`` for BARE.
         config: settings.
-
-    >>> online = OnlineAdaptation(prior)  # doctest: +SKIP
-    >>> online.read("Ta sk'an te wixe.\\n").sum()  # bits; each character before it is learned from  # doctest: +SKIP
     """
 
     def __init__(
@@ -135,14 +132,14 @@ class OnlineAdaptation:
         """Read so far."""
         self._prior = prior
         self._features = features
-        self._network = extended_model(prior.mean.model, self.vocabulary, dropout=0.0)
+        self.network = extended_model(prior.mean.model, self.vocabulary, dropout=0.0)
         self._gaussian = self._make_gaussian()
         self._optimizer = torch.optim.Adam(
-            self._network.parameters(), lr=self.config.learning_rate, eps=EPSILON, fused=True
+            self.network.parameters(), lr=self.config.learning_rate, eps=EPSILON, fused=True
         )
         # Where the characters begin that no step was taken on yet.
         self._unlearned = ""
-        self._state: State = self._network.initial_state(1)
+        self._state: State = self.network.initial_state(1)
         self._last_id = BEGIN
 
     def read(self, text: str) -> NDArray[np.float64]:
@@ -184,9 +181,9 @@ class OnlineAdaptation:
     def _logits(self) -> tuple[Tensor, State]:
         """Scores for the characters that no step was taken on, (N, V - 1), and the state after all but the last."""
         ids = [self._last_id, *_ids(self.vocabulary, self._unlearned)[:-1]]
-        read = torch.tensor(ids, device=self._network.embedding.device).unsqueeze(1)
-        vectors, state = self._network.hidden_states(read, self._features, self._state)
-        return self._network.logits(vectors.squeeze(1)), state
+        read = torch.tensor(ids, device=self.network.embedding.device).unsqueeze(1)
+        vectors, state = self.network.hidden_states(read, self._features, self._state)
+        return self.network.logits(vectors.squeeze(1)), state
 
     def _soften(self, logits: Tensor) -> Tensor:
         """Log-probabilities from scores of characters that come next, by a calibration that fades."""
@@ -209,7 +206,7 @@ class OnlineAdaptation:
         targets = torch.tensor(ids, device=logits.device) - NUM_UNPREDICTED
         self._optimizer.zero_grad()
         F.cross_entropy(logits, targets).backward()  # type: ignore[no-untyped-call]
-        norm = float(torch.nn.utils.clip_grad_norm_(self._network.parameters(), self.config.max_gradient_norm))
+        norm = float(torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.max_gradient_norm))
         if not math.isfinite(norm):
             raise TrainingError(
                 f"online, character {self.num_characters}: gradient norm {norm:g}; wanted a finite one "
@@ -219,14 +216,14 @@ class OnlineAdaptation:
         group["lr"] = self.config.learning_rate / (1 + self.num_characters / self.config.falling_from) ** 0.5
         self._optimizer.step()
         if self.config.strength:
-            pull_towards_mean(self._network, self._optimizer, self._gaussian, strength=1 / self.num_characters)
+            pull_towards_mean(self.network, self._optimizer, self._gaussian, strength=1 / self.num_characters)
         self._state = State(state.hidden.detach(), state.cell.detach())
         self._last_id = ids[-1]
         self._unlearned = ""
 
     def _make_gaussian(self) -> Gaussian:
         """The prior over the weights as they are: called before anything was learned."""
-        found = make_gaussian(self._prior, self._network, self.config.adaptation())
+        found = make_gaussian(self._prior, self.network, self.config.adaptation())
         assert found is not None
         return found
 
@@ -239,21 +236,21 @@ class OnlineAdaptation:
         assert gaussian is not None
         mean = dict(self._gaussian.mean)
         (group,) = self._optimizer.param_groups
-        for name, weight in list(self._network.named_parameters(recurse=False)):
+        for name, weight in list(self.network.named_parameters(recurse=False)):
             if len(gaussian.mean[name]) == len(weight):
                 continue
             new = gaussian.mean[name][known:]
             mean[name] = torch.cat([mean[name], new])
             longer = nn.Parameter(torch.cat([weight, new]))
-            setattr(self._network, name, longer)
+            setattr(self.network, name, longer)
             state = self._optimizer.state.pop(weight, {})
             for moment in ("exp_avg", "exp_avg_sq"):
                 if moment in state:
                     state[moment] = torch.cat([state[moment], torch.zeros_like(new)])
             self._optimizer.state[longer] = state
-        group["params"] = list(self._network.parameters())
+        group["params"] = list(self.network.parameters())
         self._gaussian = Gaussian(mean, gaussian.precision)
-        self._network.vocabulary_size = len(vocabulary)
+        self.network.vocabulary_size = len(vocabulary)
         self.vocabulary = vocabulary
 
 
