@@ -13,7 +13,7 @@ from pathlib import Path
 import reading_curve
 import reading_table
 from reading_rows import Row, Task, make_rows, read_rows, tasks_left
-from reading_systems import BY_DEFAULT, LABELS, NETWORKS, Setting, measure, trace
+from reading_systems import BY_DEFAULT, LABELS, NO_CURVE, Setting, measure, trace
 from reading_texts import EBIBLE, curve_text, find_sources, read_material
 
 from protoglot.storage import write_atomically
@@ -36,7 +36,7 @@ def main() -> None:
     tabulating.add_argument("--out", type=Path, help="write the tables here and do not print them")
     tabulating.add_argument("--csv", type=Path, help="figures by language [default: beside the rows]")
     curve = actions.add_parser("curve").add_subparsers(dest="curve_action", required=True)
-    allowed = [system for system in LABELS if system not in (*NETWORKS, "paq8px")]
+    allowed = [system for system in LABELS if system not in NO_CURVE]
     add_run(curve.add_parser("run"), CURVE_ROWS, allowed, CURVE_SYSTEMS)
     plotting = curve.add_parser("plot")
     plotting.add_argument("rows", type=Path, nargs="?", default=CURVE_ROWS)
@@ -105,7 +105,7 @@ def trace_row(task: Task, setting: Setting) -> Row:
     """The curve of a system on a language."""
     text = curve_text(task.source.lines())
     points = [0, *(point for point in reading_curve.POINTS if point <= len(text))]
-    bits = trace(task.system, text, points, setting)
+    bits = trace(task.system, text, points, setting, language=task.source.language)
     per_sentence = round(len(text) / max(text.count("\n"), 1), 2)
     return {"points": points, "bits": [round(value, 3) for value in bits], "characters_per_sentence": per_sentence}
 

@@ -24,6 +24,8 @@ NAMES = {
     "offline": "reader, no online weights",
     "ppmd": "PPMd",
     "ngram": "n-gram (Kneser-Ney 7)",
+    "univ": "LSTM, UNIV",
+    "univ-online": "LSTM, UNIV with online MAP",
 }
 # Colour-blind safe (Okabe and Ito), told apart by line style as well.
 STYLES = {
@@ -32,6 +34,8 @@ STYLES = {
     "offline": ("#CC79A7", ":"),
     "ppmd": ("#D55E00", "--"),
     "ngram": ("#009E73", (0, (3, 1, 1, 1))),
+    "univ": ("#E69F00", (0, (1, 1))),
+    "univ-online": ("#000000", (0, (5, 1, 1, 1))),
 }
 
 

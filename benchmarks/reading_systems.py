@@ -8,7 +8,11 @@ Measures, in bits of a text whose characters are counted with its line feeds:
   learned in it is undone before the next line.
 
 The n-gram does not learn within a line; for ``page`` and ``on`` it is estimated anew after each. Networks of before
-have no ``page``; for ``on`` their state is carried through the test and their weights stay as the page left them.
+have no ``page``; for ``on`` their state is carried through the test and their weights stay as the page left them. The
+network that learns online reads page and test as one stream, and has no ``static``.
+
+On the page curve UNIV is adapted anew, from w*, whenever the number of sentences has doubled, to all there are. It then
+reads them once more, which costs nothing, so that its state is carried into what comes next.
 """
 
 import csv
@@ -45,6 +49,10 @@ READERS: dict[str, dict[str, bool]] = {
 NETWORKS: dict[str, str | None] = {"former": None, "univ": "univ", "fitu": "fitu"}
 """Methods of the paper; without one, the whole model of before readers."""
 
+ONLINE = "univ-online"
+NO_CURVE = ("former", "fitu", "paq8px")
+"""Systems that are not on the page curve."""
+
 LABELS = {
     "reader": "reader",
     "fast": "reader `--fast`",
@@ -54,6 +62,7 @@ LABELS = {
     "ngram": f"n-gram (Kneser-Ney {NGRAM_ORDER})",
     "former": "former whole model",
     "univ": "LSTM, UNIV",
+    ONLINE: "LSTM, UNIV with online MAP",
     "fitu": "LSTM, FITU",
 }
 BY_DEFAULT = ("reader", "fast", "offline", "paq8px", "ppmd", "ngram")
@@ -98,11 +107,16 @@ def identity_of(system: str, setting: Setting) -> str:
     """What of a system may change from run to run: another identity makes another row."""
     if system in READERS:
         return load_scorer(setting.scorer).identity
-    if system in NETWORKS:
+    if system in NETWORKS or system == ONLINE:
         from protoglot.artefacts import HEADER
         from protoglot.shipped import shipped_prior
 
-        return hashlib.sha256((shipped_prior() / HEADER).read_bytes()).hexdigest()
+        found = hashlib.sha256((shipped_prior() / HEADER).read_bytes())
+        if system == ONLINE:
+            from protoglot.online_adaptation import OnlineConfig
+
+            found.update(repr(OnlineConfig()).encode())
+        return found.hexdigest()
     return f"pyppmd {ppmd_version()}" if system == "ppmd" else ""
 
 
@@ -112,6 +126,8 @@ def measure(system: str, material: Material, setting: Setting) -> Measured | Non
         return measure_reader(load_scorer(setting.scorer), material, **READERS[system])
     if system in NETWORKS:
         return measure_network(material, NETWORKS[system])
+    if system == ONLINE:
+        return measure_online(material)
     if system == "paq8px":
         return paq8px_figures(material, setting.anchors)
     return measure_ppmd(material) if system == "ppmd" else measure_ngram(material)
@@ -212,20 +228,61 @@ def paper_model(page: Sequence[str], language: str, method: str) -> Any:  # noqa
         return prior.adapt(page, method=method)
 
 
+def measure_online(material: Material) -> Measured:
+    """The network of the prior, which reads from nothing and learns by online MAP."""
+    model = online_model(material.source.language)
+    found = Measured()
+    start, pieces = time.perf_counter(), [0.0]
+    for first, last in pairwise((0, *LEVELS)):
+        pieces.append(float(model.read(join(material.page[first:last])).sum()))
+        name = "page" if last == PAGE else f"first{last}"
+        found.add(name, material.page[:last], math.fsum(pieces), start)
+    if material.test:
+        start = time.perf_counter()
+        found.add("on", material.test, float(model.read(join(material.test)).sum()), start)
+    return found
+
+
+def online_model(language: str) -> Any:  # noqa: ANN401 - imported late
+    """The network of the prior before it has read anything."""
+    import torch
+
+    from protoglot.devices import prepare_cpu
+    from protoglot.online_adaptation import OnlineAdaptation
+
+    prepare_cpu(1)
+    prior = universal_prior()
+    features = typology_of(prior, language)
+    return OnlineAdaptation(prior, None if features is None else torch.from_numpy(features))
+
+
+@lru_cache(maxsize=1)
+def universal_prior() -> Any:  # noqa: ANN401 - imported late
+    """The installed prior."""
+    from protoglot.prior.universal import UniversalPrior
+    from protoglot.shipped import shipped_prior
+
+    return UniversalPrior.load(shipped_prior())
+
+
+def typology_of(prior: Any, language: str) -> NDArray[np.float32] | None:  # noqa: ANN401 - imported late
+    """The typological vector of a language; of one that is not known, the mean of the training languages."""
+    from protoglot.errors import TypologyError
+    from protoglot.prior.features import features_for
+
+    try:
+        return features_for(prior, language).vector
+    except TypologyError:
+        return features_for(prior, None).vector
+
+
 def former_model(page: Sequence[str], language: str) -> Any:  # noqa: ANN401 - imported late
     """Network, n-gram, in-context network and neighbours with their mixer, trusted as held-out sentences say."""
     from protoglot.adaptation import learn_language
     from protoglot.checking import check, check_folds
-    from protoglot.errors import TypologyError
-    from protoglot.prior.features import features_for
-    from protoglot.prior.universal import UniversalPrior
-    from protoglot.shipped import shipped_prior
 
-    prior = UniversalPrior.load(shipped_prior())
-    try:
-        features = features_for(prior, language).vector
-    except TypologyError:
-        features = features_for(prior, None).vector
+    prior = universal_prior()
+    features = typology_of(prior, language)
     trust = check(lambda some: learn_language(prior, some, features=features), check_folds(page)).trust
     return replace(learn_language(prior, page, features=features), trust=trust)
 
@@ -306,8 +363,12 @@ def ngram_bits(learned: Sequence[str], sentences: Sequence[str]) -> NDArray[np.f
 # Cumulative bits of a text at some numbers of characters: the page curve.
 
 
-def trace(system: str, text: str, points: Sequence[int], setting: Setting) -> list[float]:
+def trace(system: str, text: str, points: Sequence[int], setting: Setting, *, language: str = "") -> list[float]:
     """Bits of the first 0, ... characters of a text, at points that rise from 0."""
+    if system in ("univ", ONLINE):
+        read = text[: points[-1]]
+        bits = univ_bits(read, language) if system == "univ" else online_model(language).read(read)
+        return [math.fsum(bits[:point]) for point in points]
     if system in READERS:
         from protoglot.reading.reader import Reader
 
@@ -318,6 +379,23 @@ def trace(system: str, text: str, points: Sequence[int], setting: Setting) -> li
         return [8.0 * (ppmd_size(text[:point]) - empty) for point in points]
     stretches = [float(bits.sum()) for bits in ngram_stretches(text, points, ngram_bits)]
     return [math.fsum(stretches[:i]) for i in range(len(points))]
+
+
+def univ_bits(text: str, language: str) -> NDArray[np.float64]:
+    """Bits of every character of a text under UNIV, which learns whenever the number of sentences has doubled."""
+    from protoglot.adaptation import learn_language
+    from protoglot.devices import prepare_cpu
+    from protoglot.prior.methods import Method
+
+    prepare_cpu(1)
+    prior, lines = universal_prior(), text.split("\n")
+    config, features = prior.settings_for(Method.UNIV), typology_of(prior, language)
+    ends = [2**i for i in range(len(lines).bit_length()) if 2**i < len(lines)]
+    pieces: list[NDArray[np.float64]] = []
+    for first, last in pairwise((0, *ends, len(lines))):
+        model = learn_language(prior, lines[:first], features=features, config=config, mixing=None)
+        pieces.append(model.nats(lines[:last])[len(join(lines[:first])) :])
+    return np.concatenate(pieces)[: len(text)] / math.log(2)  # without the end of a line that was cut
 
 
 def ngram_stretches(

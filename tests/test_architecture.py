@@ -44,6 +44,7 @@ ROOMS = [
     ["protoglot.loading", "protoglot.exporting"],
     ["protoglot.surprisal_files", "protoglot.heat_map"],
     ["protoglot.training", "protoglot.adaptation"],
+    ["protoglot.online_adaptation"],
     ["protoglot.checking", "protoglot.incontext.teaching", "protoglot.reading.meta_training"],
     ["protoglot.strangers"],
     ["protoglot.tuning"],

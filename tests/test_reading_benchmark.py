@@ -5,12 +5,16 @@ import importlib
 import math
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MODULES = ("reading_texts", "reading_systems", "reading_rows", "reading_table", "reading_curve", "reading")
+MODULES = (
+    *("reading_texts", "reading_systems", "reading_rows", "reading_table", "reading_curve", "reading"),
+    "components",
+)
 VERSES = [f"verse {number} of this book: {'abcdefgh'[number % 8] * (number % 5 + 1)}." for number in range(300)]
 
 
@@ -288,3 +292,144 @@ def test_curves_need_the_same_languages(benchmark):
     curve = benchmark("reading_curve")
     with pytest.raises(SystemExit, match="no language"):
         curve.curves_of([])
+
+
+def test_measures_of_online_map_are_of_one_stream(benchmark, material, monkeypatch):
+    systems, texts = benchmark("reading_systems"), benchmark("reading_texts")
+    read = []
+
+    class Online:
+        def read(self, text):
+            read.append(text)
+            return np.full(len(text), float(len(read)))
+
+    monkeypatch.setattr(systems, "online_model", lambda language: Online())
+    found = systems.measure("univ-online", material, systems.Setting())
+    assert "".join(read) == texts.join([*material.page, *material.test])
+    sizes = [len(text) for text in read]
+    assert found.bits == {
+        "first10": sizes[0],
+        "first30": sizes[0] + 2 * sizes[1],
+        "page": sizes[0] + 2 * sizes[1] + 3 * sizes[2],
+        "on": 4 * sizes[3],
+    }
+    assert found.characters["page"] == sum(sizes[:3])
+    bits = systems.trace("univ-online", "abcdef", [0, 2, 5], systems.Setting())
+    assert bits == [0, 10, 25]
+    assert {"univ", "univ-online"}.isdisjoint(systems.NO_CURVE)
+
+
+class Codes:
+    """A model that pays the code of a character, and as many bits more as sentences it has learned from."""
+
+    def __init__(self, learned):
+        self.learned = learned
+
+    def nats(self, sentences):
+        text = "".join(f"{sentence}\n" for sentence in sentences)
+        return (np.array([ord(character) for character in text], float) + 1000 * self.learned) * math.log(2)
+
+
+def test_univ_learns_anew_when_the_sentences_have_doubled(benchmark, monkeypatch):
+    import protoglot.adaptation
+
+    systems = benchmark("reading_systems")
+    prior = SimpleNamespace(settings_for=lambda method: method)
+    monkeypatch.setattr(systems, "universal_prior", lambda: prior)
+    monkeypatch.setattr(systems, "typology_of", lambda prior, language: None)
+    monkeypatch.setattr(
+        protoglot.adaptation, "learn_language", lambda prior, sentences, **_: Codes(len(sentences))
+    )
+    text = "a\nbb\nccc\ndd\ne\nff\ngg"
+    for length in (1, 2, 3, len(text) - 1, len(text)):
+        bits = systems.univ_bits(text[:length], "xxx")
+        learned, codes = np.divmod(np.round(bits).astype(int), 1000)
+        assert "".join(map(chr, codes)) == text[:length]
+        numbers = [text[:place].count("\n") for place in range(length)]
+        assert learned.tolist() == [0 if not n else 1 << (n.bit_length() - 1) for n in numbers]
+
+
+def product(reader, component, a, b):
+    found = reader**a * component**b
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def test_powers_are_found_that_made_a_text(benchmark):
+    components = benchmark("components")
+    generator = np.random.default_rng(0)
+    reader, component = generator.dirichlet(np.ones(5), (2, 20_000))
+    truth = product(reader, component, 0.7, 0.4)
+    targets = (truth.cumsum(axis=1) > generator.random((len(truth), 1))).argmax(axis=1)
+    example = components.Example(np.log([reader, component]), targets, np.zeros(len(targets)))
+    powers = components.best_powers([example, example])
+    assert powers == pytest.approx([0.7, 0.4], abs=0.05)
+    bits, gradient, curvature = example.bits(powers)
+    exact = -np.log2(product(reader, component, *powers)[np.arange(len(targets)), targets]).mean()
+    assert bits == pytest.approx(exact)
+    assert np.abs(gradient).max() < 1e-4
+    step = np.array([1e-4, 0.0])
+    assert (example.bits(powers + step)[1] - gradient) / 1e-4 == pytest.approx(curvature[0], rel=1e-2)
+
+
+def test_outcomes_of_a_component_are_those_of_the_reader(benchmark):
+    from protoglot.vocabulary import Vocabulary
+
+    components = benchmark("components")
+    vocabulary = Vocabulary("abc")
+    found = np.log(np.array([[0.4, 0.1, 0.2, 0.2, 0.1]] * 3))  # end, other, a, b, c
+    made = components.onto_outcomes(found, vocabulary, "aω\n", ["\n", "b", "ω"], np.array([2, 2, 3]))
+    named = 0.1 * math.exp(-vocabulary.other_nats("ω"))
+    assert np.exp(made.log_probabilities[0, 1:3]) == pytest.approx([0.4, 0.2])
+    assert np.exp(made.log_probabilities[[0, 2], 0]) == pytest.approx([0.4, 0.4 - named])
+    assert np.exp(made.log_probabilities[2, 3]) == pytest.approx(named)
+    assert 2**-made.bits == pytest.approx([0.2, named, 0.4])
+
+
+def test_a_reader_pays_by_outcomes_what_it_pays(benchmark):
+    from protoglot.reading.reader import Reader
+    from tiny_scorer import tiny_scorer
+
+    components = benchmark("components")
+    reader = Reader(tiny_scorer())
+    reader.read("ab ba\nab\n")
+    wanted = [reader.score(f"{line}\n").bits for line in ("abx xay", "bay")]
+    read = reader.text
+    static = components.read_test(reader, ["abx xay", "bay"], static=True)
+    assert reader.text == read
+    assert static.bits == pytest.approx(np.concatenate(wanted))
+    on = components.read_test(reader, ["abx xay", "bay"], static=False)
+    assert set(on.met) == set("ab \nxy")
+    for found in (static, on):
+        assert np.exp(found.log_probabilities).sum(axis=1) == pytest.approx(np.ones(len(found.bits)))
+        example = components.Example(
+            np.stack([found.log_probabilities, np.zeros_like(found.log_probabilities)]),
+            found.targets,
+            found.naming,
+        )
+        assert example.bits(np.array([1.0, 0.0]))[0] == pytest.approx(found.bits.mean())
+
+
+def test_gains_are_of_means_over_languages(benchmark):
+    components = benchmark("components")
+    rows = [
+        {
+            **{"language": code, "page": 100, "mode": "static", "component": "univ", "reader": 2.0},
+            **{"alone": 3.0, "combined": combined, "powers": [0.9, 0.1]},
+        }
+        for code, combined in (("aaa", 1.9), ("bbb", 2.02))
+    ]
+    assert "| LSTM, UNIV | 3.000 | 1.960 | 2.00 % | 1 of 2 | 0.90, 0.10 |" in components.make_table(rows)
+
+
+def test_the_table_of_components_is_that_of_its_rows(benchmark):
+    components = benchmark("components")
+    rows = benchmark("reading_rows").read_rows(components.ROWS)
+    table = (ROOT / "docs" / "components-table.md").read_text(encoding="utf-8")
+    assert components.make_table(rows) == table
+    gains = [
+        1 - math.fsum(row["combined"] for row in own) / math.fsum(row["reader"] for row in own)
+        for page, mode in {(row["page"], row["mode"]) for row in rows}
+        for name in components.LABELS[mode]
+        if (own := [r for r in rows if (r["page"], r["mode"], r["component"]) == (page, mode, name)])
+    ]
+    assert max(gains) < components.KEPT / 100  # as the page about it says

@@ -41,17 +41,20 @@ class Calibration:
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"calibration.{name}: {getattr(self, name)}; wanted a share from 0 to 1")
 
-    def log_probabilities(self, logits: Tensor, frequencies: Tensor) -> Tensor:
+    def log_probabilities(self, logits: Tensor, frequencies: Tensor, weight: Tensor | None = None) -> Tensor:
         """Log-probabilities of all ids that can be predicted.
 
         Args:
             logits: of the model, (..., V - 1).
             frequencies: mean relative frequencies of the ids in the training languages, (V - 1,).
+            weight: how much of the calibration is wanted, from 0 to 1, (..., 1); all of it by default.
         """
+        temperature, broad, even = torch.tensor([self.temperature, self.broad_share, self.even_share]).to(logits)
+        if weight is not None:
+            temperature, broad = temperature**weight, broad * weight
         if self.broad_share == 0:
-            return F.log_softmax(logits / self.temperature, dim=-1)
-        values = torch.tensor([self.temperature, self.broad_share, self.even_share]).to(logits)
-        return _soften(logits, frequencies, *values)
+            return F.log_softmax(logits / temperature, dim=-1)
+        return _soften(logits, frequencies, temperature, broad, even)
 
 
 def mean_frequencies(streams: Mapping[str, Stream], vocabulary_size: int) -> NDArray[np.float32]:

@@ -18,7 +18,8 @@ from protoglot.model.network import LanguageModel
 from protoglot.prior.methods import AdaptationConfig
 
 _LANGUAGE = "sample"
-_EPSILON = 1e-8  # of Adam
+EPSILON = 1e-8
+"""Of Adam."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def fit(
         plan_epoch({_LANGUAGE: num_characters}, batching, seed=config.seed, epoch=epoch)
         for epoch in range(config.num_epochs)
     ]
-    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, eps=_EPSILON, fused=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, eps=EPSILON, fused=True)
     num_steps = sum(len(plan) for plan in plans)
     step = 0
     for epoch, plan in enumerate(plans):
