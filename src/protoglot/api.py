@@ -176,7 +176,8 @@ class Prior:
         """A reader that has read nothing.
 
         Args:
-            language: code or name of the language, to be remembered; ``None`` if unknown.
+            language: code or name of the language, to be remembered; ``None`` if unknown. Of a code that URIEL has,
+                words and letters of near languages are expected first.
             fast: leave out the network of letters.
         """
         return Reader(shipped_scorer(), language=_label(language), with_letters=not fast)

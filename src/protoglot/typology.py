@@ -151,6 +151,11 @@ class Typology:
         """
         return _installed()
 
+    @property
+    def directory(self) -> Path:
+        """Where URIEL's files are."""
+        return self._directory
+
     @cached_property
     def _observed(self) -> Mask:
         # Read when first asked for: a model needs the values only.

@@ -16,7 +16,7 @@ from reading.reference_lexicons import END, ReferenceLexicons
 ORDERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)
 OF_RELATIVES, OF_MANY = "words of relatives", "words of many languages"
 LEAST_PROBABILITY = 0.002
-CHOICES = [50 * 2**i for i in range(10)]
+CHOICES = [12, *(25 * 2**i for i in range(11))]
 
 
 @dataclass

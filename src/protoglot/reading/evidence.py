@@ -11,7 +11,7 @@ from protoglot.reading import kernel
 from protoglot.reading.characters import Class, base_letter, class_of, folded, is_word_character
 from protoglot.reading.kernel import NUM_CHAIN, NUM_CONTEXTS, NUM_COUNTED, PLACE_FEATURES
 from protoglot.reading.lexical import END, LONGEST_WORD
-from protoglot.reading.lexicons import FIRST_CHOICE, LAST_CHOICE, NUM_RELATIVES, Choice, Lexicons
+from protoglot.reading.lexicons import CHOICES, NUM_RELATIVES, Choice, Lexicons
 
 DISCOUNTS = np.tile(np.array([0.75, 1.1, 1.3]), (NUM_CHAIN + 2, 1))
 _CHUNK = 4096
@@ -69,11 +69,19 @@ class Evidence:
     Args:
         lexicons: those words.
         without: codes of languages whose words are not used.
+        nearness: how near each language of the lexicons is known to be; it has a say in which are chosen.
     """
 
-    def __init__(self, lexicons: Lexicons | None = None, *, without: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        lexicons: Lexicons | None = None,
+        *,
+        without: Collection[str] = (),
+        nearness: np.ndarray | None = None,
+    ) -> None:
         self.lexicons = Lexicons.none() if lexicons is None else lexicons
         self._without = without
+        self.nearness = nearness
         num_letters = len(self.lexicons.characters) + 1
         self.choice = self.lexicons.no_choice()
         self.shares = np.zeros(NUM_RELATIVES)
@@ -109,7 +117,7 @@ class Evidence:
 
     def __copy__(self) -> Self:
         """An independent copy, with no marks."""
-        twin = type(self)(self.lexicons, without=self._without)
+        twin = type(self)(self.lexicons, without=self._without, nearness=self.nearness)
         room = twin._room
         for name, value in vars(self).items():
             setattr(twin, name, copy.copy(value))
@@ -236,15 +244,13 @@ class Evidence:
 
     def _choose_relatives(self) -> int:
         """Choose the languages to follow where it is time to; returns how many characters may be read until then."""
-        point = FIRST_CHOICE
-        while point <= self.length and point <= LAST_CHOICE:
-            if point == self.length:
-                letters = self.properties[self.text[:point], kernel.LETTER].astype(np.int64)
-                letters[letters == END] = -1
-                self.choice = self.lexicons.choose(letters, self._without)
-                self.shares[: len(self.choice.shares)] = self.choice.shares
-            point *= 2
-        return point - self.length if point <= LAST_CHOICE else _CHUNK
+        length = self.length
+        if length in CHOICES:
+            letters = self.properties[self.text[:length], kernel.LETTER].astype(np.int64)
+            letters[letters == END] = -1
+            self.choice = self.lexicons.choose(letters, self._without, self.nearness)
+            self.shares[: len(self.choice.shares)] = self.choice.shares
+        return next((point - length for point in CHOICES if point > length), _CHUNK)
 
     def _lexical(self) -> tuple[Any, ...]:
         return (

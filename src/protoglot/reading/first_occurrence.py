@@ -90,7 +90,11 @@ class FirstOccurrence:
         return np.stack([self.log_frequency, same, other, base, accent, partner], axis=1)
 
     def log_probabilities(
-        self, met: Sequence[str], before: int, letters: NDArray[np.float64]
+        self,
+        met: Sequence[str],
+        before: int,
+        letters: NDArray[np.float64],
+        change: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[np.float64], float]:
         """Log probability of each known character, -inf for those met, and of all others together.
 
@@ -98,9 +102,12 @@ class FirstOccurrence:
             met: the characters met.
             before: class of the character before.
             letters: what the network of letters says of each known character, (C,).
+            change: added to the log frequencies, (C,).
         """
         of_met, outside = self._of_met(tuple(met))
         scores = of_met + self.classes[before, self.kinds] + self.weights[-1] * letters
+        if change is not None:
+            scores = scores + self.weights[1] * change
         highest = max(float(scores.max(initial=-np.inf)), outside)
         total = float(np.exp(scores - highest).sum()) + math.exp(outside - highest)
         norm = highest + math.log(total)
@@ -155,7 +162,7 @@ class _Groups:
         return np.asarray(self._group == self._numbers.get(name, -1), np.bool_)
 
 
-_PARTNERS = {b: a for a, b in _PAIRS} | dict(_PAIRS)
+_PARTNERS = {pair[i]: pair[1 - i] for pair in _PAIRS for i in range(2)}
 
 
 def _accent(character: str) -> str:

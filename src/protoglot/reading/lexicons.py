@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -22,10 +23,8 @@ NUM_BUCKETS = 4096
 NUM_RELATIVES = 4
 """Languages that are followed at once."""
 
-FIRST_CHOICE = 50
-"""Characters after which languages are chosen first; they are chosen anew whenever twice as much was read."""
-
-LAST_CHOICE = FIRST_CHOICE << 9
+CHOICES = (12, *(25 << k for k in range(11)))
+"""Characters after which languages are chosen, from 12 to 25,600."""
 
 POOL = "*"
 """Code of the pool."""
@@ -36,7 +35,13 @@ _FEWEST_LANGUAGES = 4  # that have a word of the pool
 _EXPONENT = 0.75  # of counts: frequent words count, but not that much
 _PER_DOUBLING = 8  # steps of stored counts
 _CAPITAL = 128
-_BACKGROUND = 0.05  # share of all languages together in the trigrams of each
+_BACKGROUND = 0.5  # share of all languages together in the trigrams of each
+_NATS = 80.0  # that a language is ahead of others for each standard deviation that it is nearer
+_REACH = 2.0  # where letters are counted, a language counts e to this more often for each standard deviation
+_NEAR = 0.9  # share of these counts; the rest counts all languages alike
+_TRUST = 0.5  # power of the ratio of these counts to plain ones
+_FEW_LETTERS = 1e-3  # share of letters from which on a language has a letter, not only in borrowed words
+_FEW_LANGUAGES = 1e-4  # likewise, share of languages
 _BLUR = 0.1  # of log likelihood ratios, as letters of a text depend on one another
 
 Table = tuple[NDArray[Any], ...]
@@ -230,20 +235,28 @@ class Lexicons:
             return lexical.END
         return self.numbers.get(folded(character), lexical.UNKNOWN)
 
-    def choose(self, letters: NDArray[np.int64], without: Collection[str] = ()) -> Choice:
+    def choose(
+        self,
+        letters: NDArray[np.int64],
+        without: Collection[str] = (),
+        nearness: NDArray[np.float64] | None = None,
+    ) -> Choice:
         """The languages that a text is most like.
 
         Args:
             letters: of the text, -1 for what is no letter.
             without: codes of languages that do not come into question.
+            nearness: what else speaks for each language (:mod:`protoglot.reading.nearness`).
         """
         counts = np.zeros(NUM_BUCKETS, np.float64)
         lexical.count_trigrams(letters, counts)
         used = np.flatnonzero(counts)
         chosen: list[int] = []
         scores = np.zeros(0)
-        if len(used) and self.codes:
+        if self.codes and (len(used) or nearness is not None):
             scores = self.profiles[:, used].astype(np.float64) @ counts[used]
+            if nearness is not None:
+                scores += _NATS * nearness
             for row, code in enumerate(self.codes):
                 if code in without:
                     scores[row] = -np.inf
@@ -254,6 +267,35 @@ class Lexicons:
         tables += [self._nothing] * (NUM_RELATIVES - len(tables))
         pool = self.table(POOL) if POOL in self.lists else self._nothing
         return Choice((*tables, pool), tuple(self.codes[row] for row in chosen), shares / shares.sum())
+
+    def change_of_frequency(self, nearness: NDArray[np.float64], characters: Sequence[str]) -> NDArray[np.float64]:
+        """What is added to the log frequency of characters when those of near languages count most, (C,).
+
+        Nothing is added for what is no letter: the lexicons have letters alone.
+
+        Args:
+            nearness: of each language (:mod:`protoglot.reading.nearness`).
+            characters: those asked for.
+        """
+        weights = np.exp(_REACH * (nearness - nearness.max()))
+        has_letter = self._has_letter
+        plain = has_letter.mean(axis=0)
+        near = (1.0 - _NEAR) * plain + _NEAR * (weights @ has_letter) / weights.sum()
+        change = _TRUST * np.log((near + _FEW_LANGUAGES) / (plain + _FEW_LANGUAGES))
+        change[0] = 0.0
+        letters = [self.numbers.get(folded(character), 0) for character in characters]
+        return np.asarray(change[np.array(letters, np.int64)])
+
+    @cached_property
+    def _has_letter(self) -> NDArray[np.float64]:
+        """Whether each language has each letter, from 0 to 1, (languages, letters)."""
+        rows = []
+        for code in self.codes:
+            words = self.lists[code]
+            counts = np.bincount(words.alphabet[words.letters], minlength=len(self.characters) + 1)
+            rows.append(counts / max(int(counts.sum()), 1))
+        shares = np.array(rows)
+        return np.asarray(shares / (shares + _FEW_LETTERS))
 
     def no_choice(self) -> Choice:
         """Before anything is known of a text: the pool alone."""

@@ -19,6 +19,7 @@ from protoglot.errors import StorageError
 from protoglot.reading import kernel
 from protoglot.reading.characters import NUM_CLASSES, class_of
 from protoglot.reading.evidence import Batch, Evidence, Mark
+from protoglot.reading.nearness import nearness
 from protoglot.reading.scorer import NOT_MET, UNKNOWN, Scorer
 from protoglot.reading.scoring import places_forward, score_batch
 
@@ -85,7 +86,8 @@ class Reader:
 
     Args:
         scorer: what turns evidence into probabilities.
-        language: code or name of the language; may be empty.
+        language: code or name of the language; may be empty. Of a code that URIEL has, near languages are known, whose
+            words and letters are expected first (:mod:`protoglot.reading.nearness`).
         with_letters: whether the scorer's network of letters is used; without it, a reader is faster.
         learn_online: whether the corrections of the scorer are learned.
     """
@@ -98,7 +100,7 @@ class Reader:
         self.with_letters = with_letters
         self.learn_online = learn_online
         self.provenance: dict[str, object] = {}
-        self._evidence = Evidence(scorer.lexicons)
+        self._know_near(nearness(language, scorer.lexicons.codes))
         self._counts = np.zeros(64, np.float32)
         self._letters = np.zeros(64, np.int64)
         self._kinds = np.full(64, NUM_CLASSES, np.int64)
@@ -108,6 +110,14 @@ class Reader:
             start.copy(), np.zeros_like(start), np.zeros_like(start), np.zeros_like(start), np.zeros(2, np.int64),
         )  # fmt: skip
         self._know_new_symbols(0)
+
+    def _know_near(self, near: NDArray[np.float64] | None) -> None:
+        """Begin to read, with near languages known or not."""
+        self._near = near
+        self._change: NDArray[np.float64] | None = None
+        if near is not None:
+            self._change = self.scorer.lexicons.change_of_frequency(near, self.scorer.first.characters)
+        self._evidence = Evidence(self.scorer.lexicons, nearness=near)
 
     @property
     def num_characters(self) -> int:
@@ -173,6 +183,9 @@ class Reader:
     def fingerprint(self) -> str:
         """SHA-256 of all that decides what comes next: readers that agree in it predict the same."""
         digest = hashlib.sha256(f"{self.scorer.identity} {self.with_letters} {self.learn_online} ".encode())
+        if self._near is not None:
+            digest.update(b"near")
+            digest.update(self._near.tobytes())
         digest.update(self.text.encode("utf-8", "surrogatepass"))
         for array in self._adaptive:
             digest.update(array.tobytes())
@@ -202,10 +215,11 @@ class Reader:
 
     def __copy__(self) -> Self:
         """A reader that has read the same and goes its own way."""
-        twin = type(self)(
-            self.scorer, language=self.language, with_letters=self.with_letters, learn_online=self.learn_online
-        )
+        twin = type(self)(self.scorer, with_letters=self.with_letters, learn_online=self.learn_online)
+        twin.language = self.language
         twin.provenance = dict(self.provenance)
+        twin._near = self._near
+        twin._change = self._change
         twin._evidence = copy.copy(self._evidence)
         twin._counts = self._counts.copy()
         twin._letters = self._letters.copy()
@@ -239,6 +253,7 @@ class Reader:
                 "reader": {
                     "characters": read,
                     "text": evidence.text[: evidence.length].astype(np.uint32),
+                    "near": np.zeros(0) if self._near is None else self._near,
                     **dict(zip(_ADAPTIVE, self._adaptive, strict=True)),
                 }
             },
@@ -264,13 +279,17 @@ class Reader:
             )
         reader = cls(
             scorer,
-            language=str(content.get("language", "")),
             with_letters=content.get("with_letters") is not False,
             learn_online=content.get("learn_online") is not False,
         )
+        reader.language = str(content.get("language", ""))
         provenance = content.get("provenance")
         reader.provenance = dict(provenance) if isinstance(provenance, dict) else {}
         try:
+            near = tensors.get("near", np.zeros(0))
+            if near.shape not in ((0,), (len(scorer.lexicons.codes),)) or not np.isfinite(near).all():
+                raise ValueError(f"near of shape {near.shape}; wanted a number for each lexicon")
+            reader._know_near(near.astype(np.float64) if len(near) else None)
             characters = [chr(code) for code in tensors["characters"].tolist()]
             text = "".join(characters[symbol] for symbol in tensors["text"].tolist())
             reader._count(text)
@@ -375,7 +394,7 @@ class Reader:
         letters = np.zeros(len(self.scorer.first.characters))
         if self.with_letters:
             letters = self.scorer.letter_scores(query)
-        return self.scorer.first.log_probabilities(met, before, letters)
+        return self.scorer.first.log_probabilities(met, before, letters, self._change)
 
     def _first_cost(self, character: str, position: int, num_met: int, query: NDArray[np.float32]) -> float:
         """Nats of naming a character that comes for the first time."""
