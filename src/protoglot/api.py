@@ -223,7 +223,6 @@ class Prior:
             language=features.language,
             features=features.vector,
             config=replace(prior.settings_for(Method(method)), seed=seed),
-            mixing=None,
             on_epoch=on_epoch,
         )
         return Model(adapted)

@@ -118,6 +118,22 @@ def read_header(path: Path) -> dict[str, Any]:
     return header
 
 
+def refuse_former_parts(content: Mapping[str, object], *, name: str) -> None:
+    """Refuse models and priors of versions that had an in-context network.
+
+    Args:
+        content: of the artefact.
+        name: where it was found.
+
+    Raises:
+        StorageError: if it is one of them.
+    """
+    if "incontext" in content:
+        raise StorageError(
+            f"{name}: made by an older protoglot, whose models had other parts; wanted it made anew"
+        )
+
+
 def _with_article(kind: str) -> str:
     return f"{'an' if kind[:1] in 'aeio' else 'a'} {kind}"
 

@@ -1,7 +1,7 @@
 import json
 
 from protoglot.prior.universal import UniversalPrior
-from tiny import babble, babble_corpus
+from tiny import babble_corpus
 
 
 def make_corpus(path):
@@ -17,25 +17,13 @@ def test_a_prior_is_built_and_packed(tmp_path, protoglot):
     out = tmp_path / "prior"
     arguments = ("build", "--corpus", corpus, "--leave-out", "wol", "--conditioning", "bare", "--preset", "tiny")
     arguments += ("--budget", "2epochs", "--validation-languages", 1, "--sequences", 2, "--methods", "fitu")
-    other = tmp_path / "other text"
-    other.mkdir()
-    for code in ("gyr", "xyz", "zul"):  # one of them is the prior's own, and one is not to be looked at
-        (other / f"{code}.txt").write_text("\n".join(babble("abdegikl", 60, seed=0)), encoding="utf-8")
-    arguments += ("--also", other, "--also-without", "xyz")
-    arguments += ("--trials", 1, "--threads", 1, "--teaching", "3k-characters", "--out", out)
+    arguments += ("--trials", 1, "--threads", 1, "--out", out)
     status, output, messages = protoglot(*arguments)
     assert status == 0, messages
     assert "MB in" in output
-    assert "mixers: also of gyr\n" in messages
-    assert "mixers: gyr, 10 sentences" in messages
-    assert UniversalPrior.load(out).tuned.strangers == ("other text:gyr",)
     prior = UniversalPrior.load(out)
     assert prior.tuned is not None
-    assert prior.incontext is not None
-    assert set(prior.library.ngrams) == set(prior.mean.fold.training)
-    for mixer in prior.tuned.neighbour_mixers.values():  # the one validation language may have had no neighbour
-        assert mixer.num_components == prior.tuned.ngram.order + 3
-    assert {mixer.num_components for mixer in prior.tuned.mixers.values()} == {prior.tuned.ngram.order + 2}
+    assert {mixer.num_components for mixer in prior.tuned.mixers.values()} == {prior.tuned.ngram.order + 1}
     assert prior.mean.provenance["corpus"] == "text"
     assert "wol" not in (*prior.mean.fold.training, *prior.mean.fold.validation)
     letters_of_wol_alone = set("ëñ") - {letter for text in babble_corpus().texts["fra"] for letter in text}
@@ -48,22 +36,11 @@ def test_a_prior_is_built_and_packed(tmp_path, protoglot):
     assert status == 0, messages
 
 
-def test_languages_for_mixers_are_checked_before_anything_is_done(tmp_path, protoglot):
-    corpus, out = make_corpus(tmp_path), tmp_path / "prior"
-    arguments = ("build", "--corpus", corpus, "--preset", "tiny", "--out", out)
-    status, _, messages = protoglot(*arguments, "--also-without", "cym")
-    assert (status, "--also-without cym: of no corpus; wanted --also" in messages) == (2, True)
-    status, _, messages = protoglot(*arguments, "--also", tmp_path / "nowhere")
-    assert (status, "nowhere" in messages) == (2, True)
-    assert not (tmp_path / "prior.parts").exists()
-
-
 def test_building_goes_on_after_a_failure(tmp_path, protoglot):
     corpus = make_corpus(tmp_path)
     out = tmp_path / "prior"
     arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--budget", "1epochs"]
     arguments += ["--validation-languages", 1, "--sequences", 2, "--trials", 1, "--threads", 1, "--out", out]
-    arguments += ["--teaching", "none"]
     status, _, messages = protoglot(*arguments, "--methods", "magic")
     assert (status, "magic" in messages) == (2, True)
     assert not out.exists()
@@ -77,7 +54,7 @@ def test_what_was_built_with_other_arguments_is_not_used(tmp_path, protoglot):
     corpus = make_corpus(tmp_path)
     arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--budget", "1epochs"]
     arguments += ["--validation-languages", 1, "--sequences", 2, "--trials", 1, "--out", tmp_path / "prior"]
-    arguments += ["--threads", 1, "--teaching", "none"]
+    arguments += ["--threads", 1]
     assert protoglot(*arguments, "--leave-out", "wol", "--methods", "magic")[0] == 2
     for other in (["--leave-out", "wol,fra"], ["--leave-out", "wol", "--seed", 1]):
         status, _, messages = protoglot(*arguments, *other, "--methods", "fitu")
@@ -98,17 +75,16 @@ def test_the_seed_reaches_all_that_is_drawn(tmp_path, protoglot, monkeypatch):
         return 1
 
     monkeypatch.setattr("protoglot.cli.build._call", call)
-    for stages in range(4):
+    for stages in range(3):
         out = tmp_path / f"{stages}" / "prior"
         parts = out.with_name("prior.parts")
         parts.mkdir(parents=True)
         arguments = ["build", "--corpus", "eld", "--seed", 7, "--learning-rate", 0, "--out", out]
-        arguments += ["--no-neighbours"]  # counting draws nothing
-        for stage in ("trained", "measured", "taught")[:stages]:
+        for stage in ("trained", "measured")[:stages]:
             protoglot(*arguments)
             (parts / f"{stage}.json").write_text(json.dumps({"command": called.pop()[:-2]}))
         protoglot(*arguments)
-    assert [arguments[0] for arguments in called] == ["train", "prior", "teach", "tune"]
+    assert [arguments[0] for arguments in called] == ["train", "prior", "tune"]
     for arguments in called:
         assert arguments[arguments.index("--seed") + 1] == "7"
     assert called[0][called[0].index("--learning-rate") + 1] == "0.0"
@@ -119,7 +95,6 @@ def test_a_longer_budget_goes_on_training(tmp_path, protoglot):
     out = tmp_path / "prior"
     arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--sequences", 2]
     arguments += ["--validation-languages", 1, "--methods", "fitu", "--trials", 1, "--threads", 1, "--out", out]
-    arguments += ["--teaching", "none"]
     assert protoglot(*arguments, "--budget", "1epochs")[0] == 0
     shorter = UniversalPrior.load(out)
     out.rename(tmp_path / "shorter")

@@ -8,12 +8,11 @@ from pathlib import Path
 import click
 
 from protoglot.cli.computing import SEED, computing_options, prepare
-from protoglot.cli.tune import also_options, check_also
 from protoglot.errors import StorageError
 from protoglot.storage import make_directory, write_atomically
 from protoglot.training.budget import Budget
 
-_RESULTS = {"trained": "run", "measured": "prior", "taught": "taught", "counted": "counted", "tuned": "tuned"}
+_RESULTS = {"trained": "run", "measured": "prior", "tuned": "tuned"}
 """What each stage makes, in their order."""
 
 
@@ -41,23 +40,10 @@ _RESULTS = {"trained": "run", "measured": "prior", "taught": "taught", "counted"
 @click.option(
     "--sequences", type=click.IntRange(1), default=60, show_default=True, help="Of each language, measured."
 )
-@click.option(
-    "--teaching",
-    metavar="AMOUNT",
-    default="1h",
-    show_default=True,
-    help="Time or text to teach a network to learn in context with, or none.",
-)
-@click.option(
-    "--neighbours/--no-neighbours",
-    default=True,
-    help="Keep n-grams of the training languages, for new ones that are like them.",
-)
 @click.option("--methods", default="fitu,univ", show_default=True, help="Methods to tune.")
 @click.option(
     "--trials", type=click.IntRange(1, 7), default=3, show_default=True, help="Settings to try for each."
 )
-@also_options
 @click.option("--batch-size", type=click.IntRange(1), help="Sequences per step [default: the preset's].")
 @click.option("--learning-rate", type=float, help="Of training [default: the preset's].")
 @click.option(
@@ -73,13 +59,8 @@ def build(
     budget: str,
     validation_languages: int,
     sequences: int,
-    teaching: str,
-    neighbours: bool,
     methods: str,
     trials: int,
-    also: str | None,
-    also_languages: int,
-    also_without: str,
     batch_size: int | None,
     learning_rate: float | None,
     out: Path,
@@ -87,7 +68,7 @@ def build(
     device: str,
     threads: int | None,
 ) -> int:
-    """Make a prior to be passed on: train, measure, teach, count, tune and pack.
+    """Make a prior to be passed on: train, measure, tune and pack.
 
     The languages of --leave-out are not read, not even for their characters. What is done is kept in OUT.parts: after
     Ctrl-C the same command goes on; with a longer --budget, once OUT is moved away, it goes on training. The prior is
@@ -100,20 +81,15 @@ def build(
     from dataclasses import replace
 
     from protoglot.artefacts import HEADER
-    from protoglot.corpus.opening import open_corpus
-    from protoglot.incontext.teaching import check_budget
     from protoglot.prior.universal import UniversalPrior
 
     if out.exists():
         raise click.UsageError(f"--out {out}: exists already; wanted a new directory")
-    check_also(also, also_without)
-    if also is not None:
-        open_corpus(also)  # now, and not when all else is done
     prepare(device, threads)
     parts = out.with_name(f"{out.name}.parts")
     make_directory(parts)
     results = {stage: parts / name for stage, name in _RESULTS.items()}
-    run, prior, taught, counted, tuned = results.values()
+    run, prior, tuned = results.values()
     training = ["train", "--corpus", corpus_name, "--conditioning", conditioning, "--preset", preset]
     training += ["--hold-out", leave_out, "--inventory", "training", "--budget", budget, "--out", str(run)]
     training += ["--validation-languages", str(validation_languages), "--seed", str(seed)]
@@ -121,22 +97,9 @@ def build(
     training += ["--learning-rate", str(learning_rate)] if learning_rate is not None else []
     measuring = ["prior", str(run), "--corpus", corpus_name, "--sequences", str(sequences), "--no-spread"]
     measuring += ["--out", str(prior), "--seed", str(seed)]
-    lessons = ["teach", str(prior), "--corpus", corpus_name, "--budget", teaching, "--out", str(taught)]
-    lessons += ["--size", "tiny" if preset == "tiny" else "usual", "--seed", str(seed)]
-    if teaching != "none":
-        check_budget(Budget.parse(teaching))  # now, and not when training is done
-    before_counting = prior if teaching == "none" else taught
-    counting = ["neighbours", str(before_counting), "--corpus", corpus_name, "--out", str(counted)]
-    before_tuning = counted if neighbours else before_counting
-    tuning = ["tune", str(before_tuning), "--corpus", corpus_name, "--methods", methods, "--trials", str(trials)]
-    if also is not None:
-        tuning += ["--also", also, "--also-languages", str(also_languages), "--also-without", also_without]
+    tuning = ["tune", str(prior), "--corpus", corpus_name, "--methods", methods, "--trials", str(trials)]
     tuning += ["--out", str(tuned), "--seed", str(seed)]
-    stages = {"trained": training, "measured": measuring, "taught": lessons, "counted": counting, "tuned": tuning}
-    if teaching == "none":
-        del stages["taught"]
-    if not neighbours:
-        del stages["counted"]
+    stages = {"trained": training, "measured": measuring, "tuned": tuning}
     _forget_shorter_training(parts, stages)
     _refuse_other_arguments(parts, stages)
     where = [*(["--threads", str(threads)] if threads else []), "--device", device]
@@ -148,7 +111,7 @@ def build(
         if stage != "trained":  # which goes on where it was
             _remove_result(results[stage])
         resumed = ["--resume"] if stage == "trained" and (run / "run.json").exists() else []
-        status = _call([*arguments, *(where if stage != "counted" else []), *resumed])
+        status = _call([*arguments, *where, *resumed])
         if status:
             return status
         write_atomically(marker, json.dumps({"command": arguments}) + "\n")
