@@ -24,7 +24,7 @@ COMMANDS = {
     "probe": ("protoglot.cli.probe:probe", "Look into what makes a language hard, and into a prior."),
     "meta-train": ("protoglot.cli.meta_train:meta_train", "Train the scorer of the reader on many languages."),
     "tune": ("protoglot.cli.tune:tune", "Choose how a prior adapts, on its validation languages."),
-    "build": ("protoglot.cli.build:build", "Make a prior to be passed on: train, measure, tune."),
+    "build": ("protoglot.cli.build:build", "Make a scorer and a prior from two folders of text."),
     "demo": ("protoglot.cli.demo:demo", "Read a page in each of five unseen languages."),
     "adapt": ("protoglot.cli.adapt:adapt", "Make a language model from a page of sentences."),
     "score": ("protoglot.cli.score:score", "Bits per character of a text, by line, word or letter."),

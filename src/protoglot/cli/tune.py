@@ -1,10 +1,19 @@
 """``protoglot tune``."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from protoglot.cli.computing import SEED, computing_options, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from protoglot.corpus.interface import Corpus
+    from protoglot.prior.methods import Method
+    from protoglot.prior.universal import Tuned, UniversalPrior
+    from protoglot.tuning import TuningConfig
 
 
 @click.command()
@@ -61,8 +70,7 @@ def tune(
     from protoglot.corpus.opening import open_corpus
     from protoglot.prior.methods import Method
     from protoglot.prior.universal import UniversalPrior
-    from protoglot.splits import split_sentences
-    from protoglot.tuning import Trials, Tuner, TuningConfig, describe, tuning_identity
+    from protoglot.tuning import TuningConfig, describe
 
     known = [str(method) for method in Method]
     names = known if methods == "all" else [name.strip() for name in methods.split(",")]
@@ -77,19 +85,36 @@ def tune(
     if prior.spread is None and methods == "all":
         names.remove(str(Method.HIER))
     corpus = open_corpus(corpus_name or str(prior.mean.provenance["corpus"]))
-    texts = {code: split_sentences(corpus.sentences(code)) for code in prior.mean.fold.validation}
     config = TuningConfig(num_trials=trials, num_finalists=finalists, num_sentences=sentences, seed=seed)
     kept = prior_path.with_name(f"{prior_path.name}.trials.jsonl")
-    tuner = Tuner(
-        prior,
-        texts,
-        config,
-        trials=Trials(kept, tuning_identity(prior, config)),
-        on_trial=lambda line: click.echo(line, err=True),
-    )
-    tuned = tuner.run([Method(name) for name in names])
+    tuned = tune_prior(prior, corpus, [Method(name) for name in names], config, kept)
     target = out or prior_path
     replace(prior, tuned=tuned).save(target)
     for method, chosen in tuned.methods.items():
         click.echo(f"{describe(chosen)}{' (best)' if method is tuned.best else ''}")
-    click.echo(f"{target}: tuned on {', '.join(sorted(texts))}")
+    click.echo(f"{target}: tuned on {', '.join(sorted(prior.mean.fold.validation))}")
+
+
+def tune_prior(
+    prior: "UniversalPrior", corpus: "Corpus", methods: "Sequence[Method]", config: "TuningConfig", trials: Path
+) -> "Tuned":
+    """Choose settings on the validation languages of a prior, and tell of every trial.
+
+    Args:
+        prior: left as it was.
+        corpus: its text.
+        methods: to search.
+        config: settings of the search.
+        trials: file that keeps their scores, so that none is run twice.
+    """
+    from protoglot.splits import split_sentences
+    from protoglot.tuning import Trials, Tuner, tuning_identity
+
+    tuner = Tuner(
+        prior,
+        {code: split_sentences(corpus.sentences(code)) for code in prior.mean.fold.validation},
+        config,
+        trials=Trials(trials, tuning_identity(prior, config)),
+        on_trial=lambda line: click.echo(line, err=True),
+    )
+    return tuner.run(methods)
