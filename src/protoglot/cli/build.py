@@ -53,9 +53,9 @@ _NUM_TRIALS = 3
 @click.option(
     "--preset",
     type=click.Choice(["compact", "plain"]),
-    default="plain",
+    default="compact",
     show_default=True,
-    help="Size of the network.",
+    help="Size of the network; that of the installed prior is plain.",
 )
 @click.option(
     "--conditioning",
