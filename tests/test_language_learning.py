@@ -164,10 +164,11 @@ def test_mixers_that_do_not_fit_the_n_gram_are_refused(tmp_path):
         UniversalPrior.load(tmp_path / "p")
 
 
+@pytest.mark.parametrize("part", ["incontext", "mixer"])
 @pytest.mark.parametrize("thing", ["model", "prior"])
-def test_what_an_older_version_made_is_refused_in_one_line(tmp_path, thing):
+def test_what_an_older_version_made_is_refused_in_one_line(tmp_path, thing, part):
     (learned() if thing == "model" else tuned_prior()).save(tmp_path / "old")
-    rewrite_header(tmp_path / "old", lambda content: content.update(incontext=None, neighbours=None))
+    rewrite_header(tmp_path / "old", lambda content: content.update({part: None}))
     with pytest.raises(
         StorageError, match=r"header\.json: made by an older protoglot.*wanted it made anew"
     ) as error:

@@ -23,6 +23,7 @@ _RUN = "run.json"  # of a run, which has checkpoints and no header
 _FORMAT = "protoglot-artefact"
 _VERSION = 1
 _MAX_HEADER_BYTES = 64 << 20
+_FORMER_PARTS = frozenset({"incontext", "mixer", "neighbours", "trust"})
 
 Tensors = Mapping[str, NDArray[Any]]
 
@@ -119,7 +120,7 @@ def read_header(path: Path) -> dict[str, Any]:
 
 
 def refuse_former_parts(content: Mapping[str, object], *, name: str) -> None:
-    """Refuse models and priors of versions that had an in-context network.
+    """Refuse models and priors of versions that mixed networks with other components.
 
     Args:
         content: of the artefact.
@@ -128,7 +129,7 @@ def refuse_former_parts(content: Mapping[str, object], *, name: str) -> None:
     Raises:
         StorageError: if it is one of them.
     """
-    if "incontext" in content:
+    if not _FORMER_PARTS.isdisjoint(content):
         raise StorageError(
             f"{name}: made by an older protoglot, whose models had other parts; wanted it made anew"
         )
