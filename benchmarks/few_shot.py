@@ -39,8 +39,6 @@ NAMES = {
     "n-gram": "n-gram, chosen on validation languages",
     "4-gram": "4-gram, Witten-Bell",
     "mixture": "mixture, gated log-linear",
-    "corrected-mixture": "the same, corrected by character",
-    "neighbour-mixture": "the same again, with neighbours",
     "linear-mixture": "mixture, linear (control)",
     "calibrated": "UNIV, calibrated",
 }
@@ -127,9 +125,8 @@ def score_language(
     done: set[tuple[Any, ...]],
 ) -> Iterator[Row]:
     """Rows of one language and sample that are not done yet."""
-    from dataclasses import replace
-
-    from protoglot.adaptation import find_neighbours, learn_language
+    from protoglot.adaptation import learn_language
+    from protoglot.mixture import score_mixture
     from protoglot.ngram import NGram
     from protoglot.prior.methods import Method
     from protoglot.prior.mixer import Mixing
@@ -166,7 +163,7 @@ def score_language(
 
     def learn(chosen: tuple[str, ...], method: str) -> Any:  # noqa: ANN401
         settings = prior.settings_for(Method(method))
-        return learn_language(prior, chosen, language=code, features=features, config=settings, mixing=None)
+        return learn_language(prior, chosen, language=code, features=features, config=settings)
 
     for method in ("ninf", "univ", "calibrated"):
         if missing(method, "zero-shot"):
@@ -176,43 +173,34 @@ def score_language(
                 (),
                 features=features,
                 config=prior.settings_for(Method.NINF if method == "ninf" else Method.UNIV),
-                mixing=None,
             )
             score = model.score(text) if method == "calibrated" else uncalibrated(model).score(text)
             yield make(method, score, time.monotonic() - start, zero=True)
     best = str(prior.tuned.best)
-    mixings = {
-        "mixture": Mixing.LOG_LINEAR,
-        "corrected-mixture": Mixing.CORRECTED,
-        "linear-mixture": Mixing.LINEAR,
-    }
+    mixings = {"mixture": Mixing.LOG_LINEAR, "linear-mixture": Mixing.LINEAR}
     mixings = {name: form for name, form in mixings.items() if form in prior.tuned.mixers}
     for method in methods:
         wanted = [method, *mixings] if method == best else [method]
-        if method == best and Mixing.CORRECTED in prior.tuned.neighbour_mixers:
-            wanted.append("neighbour-mixture")
         rivals = [name for name in ("n-gram", "4-gram") if method == best and missing(name, "few-shot", None)]
         if not rivals and not any(missing(name, "few-shot") for name in wanted):
             continue
         start = time.monotonic()
         model = learn(sentences, method)
         seconds = time.monotonic() - start
-        mixed = {name: replace(model, mixer=prior.tuned.mixers[form]) for name, form in mixings.items()}
-        if "neighbour-mixture" in wanted:
-            neighbours = find_neighbours(prior, sentences, model.ngram)
-            mixer = prior.tuned.neighbour_mixers[Mixing.CORRECTED]
-            mixed["neighbour-mixture"] = (
-                mixed["corrected-mixture"]
-                if neighbours is None
-                else replace(model, neighbours=neighbours, mixer=mixer)
-            )
         for name in wanted:
             if missing(name, "few-shot"):
-                network = None if name == method else method
-                yield make(name, mixed.get(name, model).score(text), seconds, network=network)
+                if name == method:
+                    yield make(name, model.score(text), seconds)
+                    continue
+                score = score_mixture(
+                    prior.tuned.mixers[mixings[name]],
+                    *(model.network, model.features_tensor(), model.ngram, text),
+                    num_characters=model.num_characters,
+                )
+                yield make(name, score, seconds, network=method)
         for name in rivals:
             four = NGram.train(sentences, model.vocabulary, order=4)
-            score = model.ngram_score(text) if name == "n-gram" else four.score(text)
+            score = model.ngram.score(text) if name == "n-gram" else four.score(text)
             yield make(name, score, 0.0, conditioning=None)
 
 
@@ -457,7 +445,6 @@ _COLUMNS = (
     ("few UNIV-BARE", ("few-shot", "bare", "univ")),
     ("few UNIV-OEST", ("few-shot", "oest", "univ")),
     ("mixture-BARE", ("few-shot", "bare", "mixture")),
-    ("with neighbours-BARE", ("few-shot", "bare", "neighbour-mixture")),
     ("mixture-OEST", ("few-shot", "oest", "mixture")),
 )
 

@@ -1,4 +1,4 @@
-"""The systems of the reading benchmark: readers, general compressors, n-grams, and models of before.
+"""The systems of the reading benchmark: readers, general compressors, n-grams, and methods of the paper.
 
 Measures, in bits of a text whose characters are counted with its line feeds:
 
@@ -7,7 +7,7 @@ Measures, in bits of a text whose characters are counted with its line feeds:
 - ``static100``, ``static30``, ``static10``: each line of the test after so many sentences of the page, alone: what was
   learned in it is undone before the next line.
 
-The n-gram does not learn within a line; for ``page`` and ``on`` it is estimated anew after each. Networks of before
+The n-gram does not learn within a line; for ``page`` and ``on`` it is estimated anew after each. Networks
 have no ``page``; for ``on`` their state is carried through the test and their weights stay as the page left them. The
 network that learns online reads page and test as one stream, and has no ``static``.
 
@@ -21,7 +21,7 @@ import importlib.metadata
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -46,11 +46,11 @@ READERS: dict[str, dict[str, bool]] = {
     "fast": {"with_letters": False},
     "offline": {"learn_online": False},
 }
-NETWORKS: dict[str, str | None] = {"former": None, "univ": "univ", "fitu": "fitu"}
-"""Methods of the paper; without one, the whole model of before readers."""
+NETWORKS = ("univ", "fitu")
+"""Methods of the paper."""
 
 ONLINE = "univ-online"
-NO_CURVE = ("former", "fitu", "paq8px")
+NO_CURVE = ("fitu", "paq8px")
 """Systems that are not on the page curve."""
 
 LABELS = {
@@ -60,7 +60,6 @@ LABELS = {
     "paq8px": "paq8px 216 `-5` (measured elsewhere)",
     "ppmd": "PPMd",
     "ngram": f"n-gram (Kneser-Ney {NGRAM_ORDER})",
-    "former": "former whole model",
     "univ": "LSTM, UNIV",
     ONLINE: "LSTM, UNIV with online MAP",
     "fitu": "LSTM, FITU",
@@ -125,7 +124,7 @@ def measure(system: str, material: Material, setting: Setting) -> Measured | Non
     if system in READERS:
         return measure_reader(load_scorer(setting.scorer), material, **READERS[system])
     if system in NETWORKS:
-        return measure_network(material, NETWORKS[system])
+        return measure_network(material, system)
     if system == ONLINE:
         return measure_online(material)
     if system == "paq8px":
@@ -197,8 +196,8 @@ def measure_ngram(material: Material) -> Measured:
     return found
 
 
-def measure_network(material: Material, method: str | None) -> Measured | None:
-    """A method of the paper, or the whole model of before readers."""
+def measure_network(material: Material, method: str) -> Measured | None:
+    """A method of the paper."""
     if not material.test:
         return None
     from protoglot.devices import prepare_cpu
@@ -208,7 +207,7 @@ def measure_network(material: Material, method: str | None) -> Measured | None:
     for level in LEVELS:
         start, page = time.perf_counter(), material.page[:level]
         language = material.source.language
-        model = former_model(page, language) if method is None else paper_model(page, language, method)
+        model = paper_model(page, language, method)
         nats = math.fsum(model.score([line]).nats for line in material.test)
         found.add(f"static{level}", material.test, nats / math.log(2), start)
     start = time.perf_counter()
@@ -274,17 +273,6 @@ def typology_of(prior: Any, language: str) -> NDArray[np.float32] | None:  # noq
         return features_for(prior, language).vector
     except TypologyError:
         return features_for(prior, None).vector
-
-
-def former_model(page: Sequence[str], language: str) -> Any:  # noqa: ANN401 - imported late
-    """Network, n-gram, in-context network and neighbours with their mixer, trusted as held-out sentences say."""
-    from protoglot.adaptation import learn_language
-    from protoglot.checking import check, check_folds
-
-    prior = universal_prior()
-    features = typology_of(prior, language)
-    trust = check(lambda some: learn_language(prior, some, features=features), check_folds(page)).trust
-    return replace(learn_language(prior, page, features=features), trust=trust)
 
 
 def paq8px_figures(material: Material, anchors: str | None) -> Measured | None:

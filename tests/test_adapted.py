@@ -1,38 +1,27 @@
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from protoglot.adapted import AdaptedModel
-from protoglot.errors import ConfigError, StorageError
+from protoglot.errors import StorageError
 from protoglot.mixture import pieces_of
 from protoglot.vocabulary import BEGIN, END
 from tiny import babble, tiny_adapted
 
 TEXT = [*babble("abdëgñ", 12, seed=3), "жd", "z"]
 KINDS = {
-    "mixed": {},
-    "linear": {"mixing": "linear"},
+    "bare": {},
     "oest": {"conditioning": "oest"},
     "plat": {"conditioning": "plat"},
-    "network alone": {"mixing": None},
     "zero-shot": {"with_ngram": False, "calibrated": True},
-    "trusted in part": {"trust": 0.3},
-    "not trusted": {"trust": 0.0},
-    "in context": {"in_context": True},
-    "in context, linear": {"in_context": True, "mixing": "linear"},
-    "neighbours": {"with_neighbours": True},
-    "in context, neighbours": {"in_context": True, "with_neighbours": True},
 }
 
 
 @pytest.fixture(params=KINDS, ids=str)
 def model(request):
-    kind = dict(KINDS[request.param])
-    trust = kind.pop("trust", 1.0)
-    return replace(tiny_adapted(**kind), trust=trust)
+    return tiny_adapted(**KINDS[request.param])
 
 
 def test_a_text_in_pieces_costs_as_much_as_the_whole(model, monkeypatch):
@@ -47,8 +36,7 @@ def test_a_text_in_pieces_costs_as_much_as_the_whole(model, monkeypatch):
 
 def test_the_state_is_carried_from_sentence_to_sentence(model):
     apart = np.concatenate([model.nats([sentence]) for sentence in TEXT])
-    carried = model.trust > 0  # an n-gram starts anew with each sentence
-    assert np.allclose(model.nats(TEXT), apart) == (not carried)
+    assert not np.allclose(model.nats(TEXT), apart)
 
 
 def test_costs_by_sentence_are_those_of_the_text(model):
@@ -88,10 +76,10 @@ def test_nothing_costs_nothing(model):
 def test_reading_id_by_id_predicts_what_scoring_predicts(model):
     """Also side by side with another text, and after an end of sentence."""
     sentence, other = TEXT[:2], TEXT[2:4]
-    costs, cursors, last = [], [model.start(), model.start()], [BEGIN, BEGIN]
+    costs, states, last = [], [model.start(), model.start()], [BEGIN, BEGIN]
     ids = [[id_ for s in text for id_ in (*model.vocabulary.encode(s).ids, END)] for text in (sentence, other)]
     for pair in zip(*ids, strict=False):
-        found, cursors = model.read_side_by_side(cursors, last)
+        found, states = model.read_side_by_side(states, last)
         costs.append([-float(found[row, id_ - 1]) for row, id_ in enumerate(pair)])
         last = list(pair)
     for row, text in enumerate((sentence, other)):
@@ -114,20 +102,6 @@ def test_saving_and_loading_is_the_identity(model, tmp_path):
     loaded = AdaptedModel.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.nats(TEXT), model.nats(TEXT))
     assert (loaded.language, loaded.provenance) == (model.language, model.provenance)
-    assert loaded.trust == model.trust
-
-
-def test_a_mixture_that_is_not_trusted_leaves_the_ngram():
-    model = replace(tiny_adapted(), trust=0.0)
-    score, ngram = model.score(TEXT), model.ngram_score(TEXT)
-    assert score.num_characters == ngram.num_characters
-    assert score.nats == pytest.approx(ngram.nats, rel=1e-5)
-
-
-@pytest.mark.parametrize("trust", [-0.1, 1.1, math.nan, "all", True])
-def test_trust_is_a_share(trust):
-    with pytest.raises(ConfigError, match="wanted a share from 0 to 1"):
-        replace(tiny_adapted(), trust=trust)
 
 
 def test_a_changed_byte_is_noticed(tmp_path):

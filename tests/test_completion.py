@@ -35,10 +35,8 @@ def tiny_reader():
     return ReaderModel(reader)
 
 
-@pytest.fixture(params=["bare", "oest", "plat", "in context"])
+@pytest.fixture(params=["bare", "oest", "plat"])
 def model(request):
-    if request.param == "in context":
-        return tiny_adapted(alphabet="abñ", in_context=True, with_neighbours=True)
     return tiny_adapted(request.param, alphabet="abñ")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from protoglot.artefacts import load_artefact, read_header, save_artefact
 from protoglot.errors import ConfigError, StorageError
 from protoglot.ngram import NGram, Smoothing
-from protoglot.vocabulary import BEGIN, END, Vocabulary
+from protoglot.vocabulary import Vocabulary
 
 sentences = st.lists(st.text("abc", min_size=1, max_size=12), min_size=1, max_size=12)
 smoothings = st.sampled_from(Smoothing)
@@ -199,59 +199,10 @@ def test_numbers_in_the_place_of_vectors_are_refused(tmp_path):
         NGram.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("least_counts", [(), (2, 1), (1, 3, 1)])
-def test_least_counts_that_fall_are_refused(least_counts):
-    with pytest.raises(ConfigError, match="wanted numbers that do not fall"):
-        NGram.train(["ab"], Vocabulary.of(["ab"]), order=3, least_counts=least_counts)
-
-
 @pytest.mark.parametrize("order", [0, 13])
 def test_an_order_out_of_range_is_named(order):
     with pytest.raises(ConfigError, match="wanted 1 to 12"):
         NGram.train(["ab"], Vocabulary.of(["ab"]), order=order)
-
-
-@given(sentences, st.lists(st.text("abcd", max_size=6), min_size=1, max_size=3), st.integers(1, 5), smoothings)
-def test_predictions_after_contexts_are_those_along_the_text(training, text, order, smoothing):
-    """Whatever stood before the begin of a sentence."""
-    model = NGram.train(training, Vocabulary.of(["abc"]), order=order, smoothing=smoothing)
-    ids = [BEGIN]
-    contexts = []
-    for sentence in text:
-        for id_ in (*model.vocabulary.encode(sentence).ids, END):
-            contexts.append(tuple(ids))
-            ids.append(id_)
-    ((wanted, depth),) = model.by_order(text)
-    found, lengths = model.by_order_after(contexts)
-    np.testing.assert_allclose(found, wanted, rtol=1e-12)
-    np.testing.assert_array_equal(lengths, depth)
-
-
-@given(sentences, st.lists(st.text("abcd", max_size=6), min_size=1, max_size=3), st.integers(1, 5), smoothings)
-def test_the_last_order_alone_is_the_last_of_all_orders(training, text, order, smoothing):
-    model = NGram.train(training, Vocabulary.of(["abc"]), order=order, smoothing=smoothing)
-    ((wanted, depth),) = model.by_order(text)
-    found = np.concatenate(list(model.along(text, positions_at_once=3)))
-    np.testing.assert_allclose(found, wanted[:, -1], rtol=1e-12)
-    np.testing.assert_array_equal(model.depths(text), depth)
-
-
-@given(sentences, st.integers(1, 5), smoothings, st.sampled_from([(2,), (1, 2), (1, 1, 2, 3)]))
-def test_what_is_rare_is_left_to_shorter_contexts(training, order, smoothing, least_counts):
-    """The model stays proper; what is kept gains as before; and nothing is kept that occurs too seldom."""
-    vocabulary = Vocabulary.of(["abc"])
-    whole = NGram.train(training, vocabulary, order=order, smoothing=smoothing)
-    model = NGram.train(training, vocabulary, order=order, smoothing=smoothing, least_counts=least_counts)
-    for probabilities in model.along(["abcabd", "", "cc"]):
-        np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-9)
-    padded = [[END, *vocabulary.encode(sentence).ids, END] for sentence in training]
-    for length, level in enumerate(model.levels):
-        least = least_counts[min(length, len(least_counts) - 1)]
-        counts = Counter(
-            tuple(ids[place - length : place + 1]) for ids in padded for place in range(max(length, 1), len(ids))
-        )
-        assert len(level.pair_keys) == sum(count >= least for count in counts.values())
-        assert set(np.round(level.gains, 9)) <= set(np.round(whole.levels[length].gains, 9))
 
 
 @pytest.mark.parametrize("smoothing", Smoothing)

@@ -110,6 +110,6 @@ def test_every_command_that_a_page_shows_exists():
             assert command is not None, f"{path.name}: {line}"
             if isinstance(command, click.Group):
                 command = command.commands[words[1]]
-            options = {option for parameter in command.params for option in parameter.opts}
+            options = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
             unknown = [word for word in words if word.startswith("--") and word not in options]
             assert not unknown, f"{path.name}: {line}"

@@ -4,18 +4,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from protoglot.adaptation import learn_language, make_gaussian
-from protoglot.adapted import AdaptedModel
+from protoglot.adaptation import make_gaussian
 from protoglot.errors import ConfigError, StorageError
-from protoglot.neighbours.library import Library
-from protoglot.ngram import NGramConfig
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import MAX_TRIALS, Method
 from protoglot.prior.mixer import Mixing, Predictions
-from protoglot.prior.universal import Tuned
 from protoglot.scores import Score
 from protoglot.splits import split_sentences
-from protoglot.strangers import Stranger
 from protoglot.tuning import START, Trials, Tuner, TuningConfig, some_positions, tuning_identity
 from tiny import babble_corpus, tiny_trained
 
@@ -155,38 +150,6 @@ def test_mixers_of_a_large_inventory_learn_from_less_text(monkeypatch):
     assert lengths[0] > lengths[-1] > 0
 
 
-def test_mixers_learn_of_languages_without_neighbours_with_the_nearest_and_with_others(monkeypatch):
-    """Each language and amount of text is an example once without neighbours, and twice with them if there are more."""
-    found = []
-
-    def fit(mixer, examples):
-        found.append((mixer.num_components, len(examples)))
-
-    monkeypatch.setattr("protoglot.tuning.fit_mixer", fit)
-    monkeypatch.setattr("protoglot.neighbours.model._MOST", 1)
-    prior = make_prior()
-    corpus = babble_corpus(60)
-    # Of both languages, text that is not learned from here, twice: whoever loses the one has the other.
-    known = {f"{code}{copy}": corpus.texts[code][30 + copy :: 2] for code in ("zul", "tur") for copy in (0, 1)}
-    library = Library.count(known.items(), prior.mean.vocabulary)
-    config = replace(QUICK, mixer_sentences=(4, 5))
-    tuned = tuner(prior=replace(prior, library=library), config=config).run([Method.FITU])
-    order = tuned.ngram.order
-    assert found == [(order + 1, 4)] * len(Mixing) + [(order + 2, 8)] * len(Mixing)
-    assert set(tuned.neighbour_mixers) == set(Mixing)
-    assert not tuner().run([Method.FITU]).neighbour_mixers
-
-
-def test_mixers_learn_from_as_much_text_where_there_are_no_neighbours(monkeypatch):
-    prior = make_prior()
-    plain = tuner(prior=prior)
-    chosen = Tuned(best=Method.FITU, methods={}, ngram=NGramConfig(order=6))
-    monkeypatch.setattr("protoglot.tuning._MAX_MIXED_NUMBERS", 4 * 7 * len(prior.mean.vocabulary) * 50)
-    assert plain._most_positions(chosen, 4) == 50
-    with_library = tuner(prior=replace(prior, library=Library({})))
-    assert with_library._most_positions(chosen, 4) == 50 * 7 // (3 * 8)
-
-
 @pytest.mark.parametrize("most", [1, 7, 60, 61, 1000])
 def test_some_positions_are_spread_evenly_over_a_text_however_it_comes(most):
     generator = torch.Generator().manual_seed(0)
@@ -202,38 +165,6 @@ def test_some_positions_are_spread_evenly_over_a_text_however_it_comes(most):
     assert torch.equal(found.log_probabilities, whole.log_probabilities[chosen])
     gaps = torch.diff(chosen)
     assert len(gaps) == 0 or (int(gaps.min()) >= 1 and int(gaps.max()) - int(gaps.min()) <= 1)
-
-
-def test_mixers_learn_of_strangers_what_they_have_not_read(monkeypatch):
-    """Sentences that are learned from are not predicted; the test part is neither."""
-    learned, predicted = [], []
-
-    class Recorded(AdaptedModel):
-        __slots__ = ()
-
-        def side_by_side(self, ngram, sentences):
-            predicted.append(set(sentences))
-            return super().side_by_side(ngram, sentences)
-
-    def learn(prior, sentences, **settings):
-        learned.append(set(sentences))
-        model = learn_language(prior, sentences, **settings)
-        return Recorded(**{name: getattr(model, name) for name in model.__dataclass_fields__})
-
-    split = split_sentences(babble_corpus(60).sentences("zul"))
-    short = split_sentences(["eins", "zwei", "drei"])
-    found = tuner(config=replace(QUICK, mixer_characters=5000))  # all there is
-    found.strangers = (Stranger("eins", "zahlen", split, None), Stranger("zwei", "zahlen", short, None))
-    monkeypatch.setattr("protoglot.tuning.learn_language", learn)
-    chosen = Tuned(best=Method.FITU, methods={}, ngram=NGramConfig(order=2))
-    found.learn_mixers(chosen)
-    own = len(texts()) * len(QUICK.mixer_sentences)
-    assert [len(each) for each in learned[own:]] == list(QUICK.mixer_sentences)  # of the short text, nothing
-    for sample, text in zip(learned[own:], predicted[own:], strict=True):
-        assert text
-        assert not text & sample
-        assert not text & set(split.test)
-        assert text == (set(split.train) | set(split.development)) - learned[-1]
 
 
 def test_all_methods_have_as_many_settings_as_may_be_tried():

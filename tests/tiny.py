@@ -9,16 +9,10 @@ import torch
 from protoglot.adapted import AdaptedModel
 from protoglot.corpus.interface import LanguageRecord
 from protoglot.folds import Fold
-from protoglot.incontext.config import TINY as TINY_IN_CONTEXT
-from protoglot.incontext.model import InContextModel
-from protoglot.incontext.network import InContextNetwork
 from protoglot.model.config import TINY, Conditioning, ModelConfig
 from protoglot.model.network import LanguageModel
-from protoglot.neighbours.library import Library
-from protoglot.neighbours.model import NeighbourModel
 from protoglot.ngram import NGram
 from protoglot.prior.calibration import Calibration
-from protoglot.prior.mixer import Mixer, Mixing
 from protoglot.trained import TrainedModel
 from protoglot.vocabulary import Vocabulary
 
@@ -134,26 +128,16 @@ def tiny_trained(
     )
 
 
-def tiny_in_context_network(vocabulary: Vocabulary, *, seed: int = 0) -> InContextNetwork:
-    """A network that was taught nothing, with no weight that is zero or equals another."""
-    network = InContextNetwork(TINY_IN_CONTEXT, vocabulary_size=len(vocabulary), seed=seed)
-    scatter(network, torch.Generator().manual_seed(seed + 1), size=0.1)
-    return network
-
-
 def tiny_adapted(
     conditioning: str = "bare",
     *,
     alphabet: str = "abdëgñ",
-    mixing: str | None = "log-linear",
     with_ngram: bool = True,
-    in_context: bool = False,
-    with_neighbours: bool = False,
     calibrated: bool = False,
     seed: int = 0,
     **facts,
 ) -> AdaptedModel:
-    """An untrained network, a trained n-gram and a mixer that is not even; the sentences are babble."""
+    """An untrained network and a trained n-gram; the sentences are babble."""
     sentences = babble(alphabet, 30, seed=seed)
     vocabulary = Vocabulary.of([*sentences, "xyz"])
     network = LanguageModel(
@@ -162,37 +146,17 @@ def tiny_adapted(
         num_features=0 if conditioning == "bare" else NUM_FEATURES,
         seed=seed,
     )
-    generator = torch.Generator().manual_seed(seed)
-    num_components = 4 + in_context + with_neighbours
-    mixer = None
-    if mixing is not None and with_ngram:
-        mixer = Mixer(Mixing(mixing), num_components, hidden_size=5, seed=seed)
-    for part in (network, mixer):
-        if part is not None:
-            scatter(part, generator)
+    scatter(network, torch.Generator().manual_seed(seed))
     features = np.random.default_rng(seed).random(NUM_FEATURES, dtype=np.float32)
     even = np.full(len(vocabulary) - 1, 1 / (len(vocabulary) - 1), dtype=np.float32)
     ngram = NGram.train(sentences, vocabulary, order=3) if with_ngram else None
-    neighbours = None
-    if with_neighbours and ngram is not None:
-        known = Vocabulary(vocabulary.characters[:-2])  # two letters are new to the neighbours
-        library = Library.count([("two", babble(alphabet, 9, seed=seed + 1)), ("one", sentences[9:])], known)
-        neighbours = NeighbourModel.choose(library, sentences[:9], vocabulary, ngram)
     return AdaptedModel(
         network=network,
         vocabulary=vocabulary,
         features=None if conditioning == "bare" else features,
         num_characters=sum(len(sentence) + 1 for sentence in sentences),
         ngram=ngram,
-        incontext=_read_in_context(sentences, vocabulary) if in_context else None,
-        neighbours=neighbours,
-        mixer=mixer,
         calibration=Calibration(temperature=1.5, broad_share=0.2) if calibrated else None,
         frequencies=even if calibrated else None,
         **{"language": "wol", "provenance": {"num_sentences": len(sentences)}, **facts},
     )
-
-
-def _read_in_context(sentences: Sequence[str], vocabulary: Vocabulary) -> InContextModel:
-    known = Vocabulary(vocabulary.characters[:-2])  # two letters are new to the network
-    return InContextModel.read(tiny_in_context_network(known), known, sentences, vocabulary)

@@ -12,15 +12,12 @@ from torch import Tensor
 
 from protoglot.adapted import AdaptedModel
 from protoglot.batching import make_stream
-from protoglot.incontext.model import InContextModel
 from protoglot.model.config import Conditioning
 from protoglot.model.network import LanguageModel
-from protoglot.neighbours.model import NeighbourModel
 from protoglot.ngram import NGram, NGramConfig
 from protoglot.prior.extending import extended_model, without_dropout
 from protoglot.prior.fitting import Gaussian, fit
 from protoglot.prior.methods import AdaptationConfig, Method
-from protoglot.prior.mixer import DEFAULT_MIXING, Mixing
 from protoglot.prior.universal import UniversalPrior
 from protoglot.vocabulary import Vocabulary
 
@@ -76,14 +73,12 @@ def learn_language(
     language: str = "",
     features: NDArray[np.float32] | None = None,
     config: AdaptationConfig | None = None,
-    mixing: Mixing | None = DEFAULT_MIXING,
     on_epoch: Callable[[int, int, float], None] | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> AdaptedModel:
-    """Make a whole model of a language, with all components and the mixer that the prior was tuned with.
+    """Make a model of a language: an adapted network, and an n-gram of the same sentences that is no part of it.
 
-    Without a sentence, the network is that of the prior, softened by its calibration. A prior that was not tuned has
-    no mixer: the network then predicts alone.
+    Without a sentence, the network is that of the prior, softened by its calibration.
 
     Args:
         prior: left as it was.
@@ -92,7 +87,6 @@ def learn_language(
         features: typological vector, (K,); not needed for BARE.
         config: settings for a hundred sentences, to be fitted to the amount there is; by default those of the method
             that won on validation languages.
-        mixing: which mixer; ``None`` for the network alone.
         on_epoch: called after each epoch with its number, the number of all, and the bits per character paid.
         on_progress: called after each step with the share of all steps that it was.
 
@@ -112,16 +106,10 @@ def learn_language(
         on_epoch=None if on_epoch is None else lambda number, bits: on_epoch(number, settings.num_epochs, bits),
         on_progress=on_progress,
     )
-    ngram = mixer = incontext = neighbours = None
+    ngram = None
     if sentences:
-        counting = ngram_of(prior)
+        counting = NGramConfig() if tuned is None else tuned.ngram
         ngram = NGram.train(sentences, vocabulary, order=counting.order, smoothing=counting.smoothing)
-        mixer = tuned.mixer(mixing) if tuned is not None and mixing is not None else None
-        if tuned is not None and mixing is not None and mixer is not None:
-            incontext = read_in_context(prior, sentences, vocabulary)
-            with_neighbours = tuned.mixer(mixing, neighbours=True)
-            neighbours = None if with_neighbours is None else find_neighbours(prior, sentences, ngram)
-            mixer = mixer if neighbours is None else with_neighbours
     calibration = tuned.calibration if tuned is not None and not sentences else None
     conditioned = prior.mean.model.config.conditioning is not Conditioning.BARE
     return AdaptedModel(
@@ -130,43 +118,11 @@ def learn_language(
         features=features if conditioned else None,
         num_characters=num_characters,
         ngram=ngram,
-        incontext=incontext,
-        neighbours=neighbours,
-        mixer=mixer,
         calibration=calibration,
         frequencies=None if calibration is None else prior.frequencies,
         language=language,
         provenance={"adaptation": settings.to_json(), "num_sentences": len(sentences)},
     )
-
-
-def ngram_of(prior: UniversalPrior) -> NGramConfig:
-    """The n-gram that models of a prior have: the one it was taught with, or tuned for."""
-    if prior.incontext is not None:
-        return prior.incontext.config.ngram
-    return NGramConfig() if prior.tuned is None else prior.tuned.ngram
-
-
-def read_in_context(
-    prior: UniversalPrior, sentences: Sequence[str], vocabulary: Vocabulary
-) -> InContextModel | None:
-    """What learns in context, with sentences in its memory; ``None`` for a prior that was not taught."""
-    if prior.incontext is None:
-        return None
-    return InContextModel.read(prior.incontext, prior.mean.vocabulary, sentences, vocabulary)
-
-
-def find_neighbours(prior: UniversalPrior, sentences: Sequence[str], ngram: NGram) -> NeighbourModel | None:
-    """Languages of the prior that are like some sentences; ``None`` if there are none, or no n-grams of them.
-
-    Args:
-        prior: left as it was.
-        sentences: of the new language.
-        ngram: of the same sentences.
-    """
-    if prior.library is None:
-        return None
-    return NeighbourModel.choose(prior.library, sentences, ngram.vocabulary, ngram)
 
 
 def make_gaussian(prior: UniversalPrior, start: LanguageModel, config: AdaptationConfig) -> Gaussian | None:

@@ -20,14 +20,6 @@ _MOST_EXPLORED = 4000
 """Places that are remembered for the next keystroke, at ten kilobytes or so; beyond, those that it cannot reach go."""
 
 
-class Cursor(NamedTuple):
-    """A place in a text, from which :meth:`protoglot.adapted.AdaptedModel.read` goes on."""
-
-    network: State
-    context: tuple[int, ...]
-    """Ids since the begin of the sentence, as many as any component can use."""
-
-
 class SideBySide:
     """Several texts that a model reads at once (a :class:`protoglot.model.sampling.IdReader`).
 
@@ -38,17 +30,17 @@ class SideBySide:
 
     def __init__(self, model: "AdaptedModel", num_texts: int) -> None:
         self._model = model
-        self._cursors = [model.start()] * num_texts
+        self._states = [model.start()] * num_texts
 
     def read(self, ids: Tensor) -> Tensor:
         """Read ids, (T, B); return log-probabilities of what comes next, (B, V - 1)."""
         for step in ids.tolist():
-            found, self._cursors = self._model.read_side_by_side(self._cursors, step)
+            found, self._states = self._model.read_side_by_side(self._states, step)
         return found
 
 
 class _Place(NamedTuple):
-    cursor: Cursor
+    state: State
     outlook: Outlook
 
 
@@ -85,7 +77,7 @@ class NetworkLookahead:
             longer = self._text + character
             known = self._explored.get(longer)
             if known is None:
-                known = self._read([self._places[-1].cursor], [self._id(character)])[0]
+                known = self._read([self._places[-1].state], [self._id(character)])[0]
             self._places.append(known)
             self._text = longer
         if len(self._explored) > _MOST_EXPLORED:
@@ -97,9 +89,9 @@ class NetworkLookahead:
         """What may come after each continuation of the text."""
         unknown = [rest for rest in rests if rest and self._text + rest not in self._explored]
         if unknown:
-            cursors = [self._place(rest[:-1]).cursor for rest in unknown]
+            states = [self._place(rest[:-1]).state for rest in unknown]
             for rest, place in zip(
-                unknown, self._read(cursors, [self._id(rest[-1]) for rest in unknown]), strict=True
+                unknown, self._read(states, [self._id(rest[-1]) for rest in unknown]), strict=True
             ):
                 self._explored[self._text + rest] = place
         return [self._place(rest).outlook for rest in rests]
@@ -114,9 +106,7 @@ class NetworkLookahead:
     def _id(self, character: str) -> int:
         return END if character == LINE_BREAK else self._model.vocabulary.encode(character).ids[0]
 
-    def _read(self, cursors: Sequence[Cursor], ids: Sequence[int]) -> list[_Place]:
-        log_probabilities, after = self._model.read_side_by_side(cursors, ids)
+    def _read(self, states: Sequence[State], ids: Sequence[int]) -> list[_Place]:
+        log_probabilities, after = self._model.read_side_by_side(states, ids)
         probabilities = np.exp(log_probabilities.double().numpy()[:, self._columns])
-        return [
-            _Place(cursor, Outlook(self._names, row)) for cursor, row in zip(after, probabilities, strict=True)
-        ]
+        return [_Place(state, Outlook(self._names, row)) for state, row in zip(after, probabilities, strict=True)]

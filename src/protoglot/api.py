@@ -36,9 +36,10 @@ from protoglot.languages import codes_by_name, from_two_letters
 from protoglot.loading import load_language
 from protoglot.reader_model import ReaderModel
 from protoglot.reading.reader import Reader
+from protoglot.reading.scorer import Scorer
 from protoglot.reading.shipped import shipped_scorer
 from protoglot.scores import Score
-from protoglot.shipped import shipped_prior
+from protoglot.shipped import PRIOR, SCORER, shipped_prior
 from protoglot.surprisal import LineSurprisal, line_surprisals
 from protoglot.text import normalise, normalise_beginning
 from protoglot.typology import is_profile_path
@@ -161,6 +162,18 @@ class Prior:
     path: Path
     """Directory of the paper's prior over weights, which is read where one of its methods is asked for."""
 
+    scorer_path: Path | None = None
+    """Directory of the scorer of readers; ``None`` for the installed one."""
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """The scorer of readers.
+
+        Raises:
+            StorageError: if there is none, or it is damaged.
+        """
+        return shipped_scorer() if self.scorer_path is None else Scorer.load(self.scorer_path)
+
     @cached_property
     def universal(self) -> "UniversalPrior":
         """The paper's prior over the weights of a network; needs PyTorch.
@@ -180,7 +193,7 @@ class Prior:
                 words and letters of near languages are expected first.
             fast: leave out the network of letters.
         """
-        return Reader(shipped_scorer(), language=_label(language), with_letters=not fast)
+        return Reader(self.scorer, language=_label(language), with_letters=not fast)
 
     def adapt(
         self,
@@ -224,31 +237,39 @@ class Prior:
             language=features.language,
             features=features.vector,
             config=replace(prior.settings_for(Method(method)), seed=seed),
-            mixing=None,
             on_epoch=on_epoch,
         )
         return Model(adapted)
 
 
 def load_prior(path: str | Path | None = None) -> Prior:
-    """The prior in a directory; by default the one that is installed with protoglot.
+    """What ``protoglot build`` made, or a prior alone; by default what is installed with protoglot.
+
+    Args:
+        path: directory with a scorer and a prior, or of a prior, to be used with the installed scorer.
 
     Raises:
         StorageError: if there is none, or its header is damaged.
     """
-    chosen = shipped_prior() if path is None else Path(path)
+    chosen, scorer = shipped_prior() if path is None else Path(path), None
+    if (chosen / SCORER).is_dir():
+        chosen, scorer = chosen / PRIOR, chosen / SCORER
     if (kind := read_header(chosen)["kind"]) != "prior":
         raise StorageError(f"{chosen}: a directory of kind {kind!r}; wanted a prior")
-    return Prior(chosen)
+    return Prior(chosen, scorer)
 
 
-def load_model(path: str | Path) -> Model:
+def load_model(path: str | Path, *, prior: Prior | None = None) -> Model:
     """Read a model that ``adapt`` made, of either kind.
+
+    Args:
+        path: its directory.
+        prior: that a reader was made with; by default the installed one.
 
     Raises:
         StorageError: if there is none, or it is damaged.
     """
-    return Model(load_language(Path(path)))
+    return Model(load_language(Path(path), scorer=None if prior is None else prior.scorer))
 
 
 def _label(language: str | None) -> str:

@@ -23,6 +23,7 @@ _RUN = "run.json"  # of a run, which has checkpoints and no header
 _FORMAT = "protoglot-artefact"
 _VERSION = 1
 _MAX_HEADER_BYTES = 64 << 20
+_FORMER_PARTS = frozenset({"incontext", "mixer", "neighbours", "trust"})
 
 Tensors = Mapping[str, NDArray[Any]]
 
@@ -116,6 +117,22 @@ def read_header(path: Path) -> dict[str, Any]:
     if not all(isinstance(header.get(part), type_) for part, type_ in parts.items()):
         raise StorageError(f"{file}: damaged; wanted the parts {', '.join(parts)}")
     return header
+
+
+def refuse_former_parts(content: Mapping[str, object], *, name: str) -> None:
+    """Refuse models and priors of versions that mixed networks with other components.
+
+    Args:
+        content: of the artefact.
+        name: where it was found.
+
+    Raises:
+        StorageError: if it is one of them.
+    """
+    if not _FORMER_PARTS.isdisjoint(content):
+        raise StorageError(
+            f"{name}: made by an older protoglot, whose models had other parts; wanted it made anew"
+        )
 
 
 def _with_article(kind: str) -> str:

@@ -107,17 +107,6 @@ def _ngram_facts(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
     }
 
 
-def _in_context_facts(content: Mapping[str, Any], tensors: Arrays) -> Facts | None:
-    """What learns in context, and how much of the text it remembers, if it has read one."""
-    if content.get("incontext") is None:
-        return None
-    weights = sum(int(values.size) for values in tensors["incontext"].values())
-    facts = {**content["incontext"]["config"], "weights": weights}
-    if "memory" in tensors:
-        facts["remembered_characters"] = len(tensors["memory"]["outcomes"])
-    return facts
-
-
 def _describe_adapted(content: Mapping[str, Any], tensors: Arrays) -> Facts:
     provenance = dict(content["provenance"])
     return {
@@ -130,10 +119,6 @@ def _describe_adapted(content: Mapping[str, Any], tensors: Arrays) -> Facts:
         "adaptation": provenance.pop("adaptation", {}),
         **_network_facts(content, tensors),
         "ngram": None if content["ngram"] is None else _ngram_facts(content["ngram"], tensors["ngram"]),
-        "in_context": _in_context_facts(content, tensors),
-        "neighbours": None if content.get("neighbours") is None else dict(content["neighbours"]),
-        "mixer": None if content["mixer"] is None else dict(content["mixer"]),
-        "trust": content.get("trust", 1.0),
         "calibration": content["calibration"],
         "licences": provenance.pop("licences", "unknown"),
         "made_from": provenance,
@@ -188,10 +173,6 @@ def _describe_prior(content: Mapping[str, Any], tensors: Arrays) -> Facts:
         "training_sequences": content["num_training_sequences"],
         "measured_sequences": sum(content["num_sequences"].values()),
         "spread_over_languages": "spread" in tensors,
-        "in_context": _in_context_facts(content, tensors),
-        "neighbours": None
-        if "library" not in tensors
-        else {"languages": len({name.rpartition(".")[0] for name in tensors["library"]})},
         "tuned": None
         if tuned is None
         else {
@@ -199,10 +180,8 @@ def _describe_prior(content: Mapping[str, Any], tensors: Arrays) -> Facts:
             "methods": {settings["method"]: dict(settings) for settings in tuned["methods"]},
             "ngram": dict(tuned["ngram"]),
             "mixers": sorted(tuned["mixers"]),
-            "neighbour_mixers": sorted(tuned.get("neighbour_mixers", {})),
             "calibration": tuned["calibration"],
             "trials": len(tuned["trials"]),
-            "mixers_also_learned_on": list(tuned.get("strangers") or ()),
         },
         **_describe_trained(content, tensors),
     }

@@ -7,6 +7,7 @@ from protoglot.artefacts import read_header
 from protoglot.errors import StorageError
 from protoglot.reader_model import ReaderModel
 from protoglot.reading.reader import KIND as READER
+from protoglot.reading.scorer import Scorer
 
 if TYPE_CHECKING:
     from protoglot.adapted import AdaptedModel
@@ -27,18 +28,21 @@ def is_reader(path: Path) -> bool:
     return bool(kind == READER)
 
 
-def load_language(path: Path, *, device: str = "cpu") -> "ReaderModel | AdaptedModel":
+def load_language(
+    path: Path, *, device: str = "cpu", scorer: Scorer | None = None
+) -> "ReaderModel | AdaptedModel":
     """Read what ``protoglot adapt`` wrote; PyTorch is imported for networks alone.
 
     Args:
         path: the directory.
         device: for a network.
+        scorer: that a reader was made with; by default the installed one.
 
     Raises:
         StorageError: if it is damaged or something else.
     """
     if is_reader(path):
-        return ReaderModel.load(path)
+        return ReaderModel.load(path, scorer)
     from protoglot.adapted import AdaptedModel
 
     return AdaptedModel.load(path, device=device)

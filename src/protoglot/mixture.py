@@ -1,19 +1,21 @@
-"""What the components of a model predict along a text, side by side."""
+"""What a network predicts along a text, alone and mixed with the n-gram of the same sentences."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
 from protoglot.batching import make_stream
-from protoglot.incontext.model import InContextModel
-from protoglot.incontext.windows import Windows, windows_after
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
-from protoglot.neighbours.model import NeighbourModel
 from protoglot.ngram import NGram
-from protoglot.prior.mixer import Predictions
-from protoglot.vocabulary import BEGIN, END, Vocabulary
+from protoglot.prior.mixer import Mixer, Predictions
+from protoglot.scores import Score
+from protoglot.vocabulary import BEGIN, END, OTHER, Vocabulary
 
 POSITIONS_AT_ONCE = 512
 """Bounds memory; changes no score."""
@@ -105,6 +107,46 @@ def pieces_of(sentences: Iterable[str], *, num_characters: int = CHARACTERS_AT_O
         yield piece
 
 
+def costs_by_sentence(
+    predict: Callable[[Iterable[str]], Iterator[tuple[Tensor, Tensor]]],
+    vocabulary: Vocabulary,
+    sentences: Iterable[str],
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Cost of every character and end of sentence, naming of unknown characters included.
+
+    Args:
+        predict: yields log-probabilities along a text, with the positions in them of the ids that came.
+        vocabulary: of these ids.
+        sentences: a running text, of which no more than a piece is in memory.
+
+    Yields:
+        Each sentence of T characters with its nats, (T + 1,).
+    """
+    read: deque[str] = deque()  # sentences whose costs are not all known yet
+
+    def remembered() -> Iterator[str]:
+        for sentence in sentences:
+            read.append(sentence)
+            yield sentence
+
+    costs = np.zeros(0)
+    for log_probabilities, targets in predict(remembered()):
+        found = -log_probabilities.gather(1, targets.unsqueeze(1)).squeeze(1)
+        costs = np.concatenate([costs, found.double().numpy()])
+        while read and len(read[0]) < len(costs):
+            sentence = read.popleft()
+            own, costs = np.split(costs, [len(sentence) + 1])
+            yield sentence, own + _naming_nats(vocabulary, sentence)
+
+
+def _naming_nats(vocabulary: Vocabulary, sentence: str) -> NDArray[np.float64]:
+    """What naming the characters outside the inventory adds to the costs of a sentence."""
+    nats = np.zeros(len(sentence) + 1)
+    for position in np.flatnonzero(vocabulary.encode_to_array(sentence) == OTHER):
+        nats[position] = vocabulary.other_nats(sentence[position])
+    return nats
+
+
 def predict_side_by_side(
     network: LanguageModel,
     features: Tensor | None,
@@ -112,13 +154,9 @@ def predict_side_by_side(
     sentences: Iterable[str],
     *,
     num_characters: int,
-    incontext: InContextModel | None = None,
-    neighbours: NeighbourModel | None = None,
     positions_at_once: int = POSITIONS_AT_ONCE,
 ) -> Iterator[tuple[Predictions, Tensor]]:
-    """Predictions of all components along a text, those that are no n-gram of the sentences alone first.
-
-    They are the network, what learns in context, the n-gram with its neighbours, and the n-gram of orders 1, 2, ...
+    """Predictions of the network and of the n-gram of orders 1, 2, ... along a text.
 
     Args:
         network: its ids are those of the n-gram's vocabulary.
@@ -126,8 +164,6 @@ def predict_side_by_side(
         ngram: trained on the same sentences as the network.
         sentences: the text, of which no more than a piece is in memory.
         num_characters: that both have learned from.
-        incontext: that has read the same sentences; without one, it is no component.
-        neighbours: that were chosen for the same sentences; without them, they are no component.
         positions_at_once: bounds memory.
 
     Yields:
@@ -136,69 +172,37 @@ def predict_side_by_side(
     text = RunningText(network, ngram.vocabulary, features, positions_at_once=positions_at_once)
     for piece in pieces_of(sentences):
         by_order = ngram.by_order(piece, positions_at_once=positions_at_once)
-        windows = None
-        if incontext is not None:
-            windows = Windows(make_stream(piece, ngram.vocabulary).astype("int64"), incontext.window)
-        others = None if neighbours is None else neighbours.along(piece, positions_at_once=positions_at_once)
-        first = 0
         for (scores, targets), (probabilities, found) in zip(text.logits(piece), by_order, strict=True):
             orders, depth = torch.from_numpy(probabilities).log().float(), torch.from_numpy(found)
-            parts = [F.log_softmax(scores, dim=1).unsqueeze(1), orders]
-            if neighbours is not None and others is not None:
-                together = neighbours.mix(probabilities[:, -1], next(others), found)
-                parts.insert(1, torch.from_numpy(together).log().float().unsqueeze(1))
-            if incontext is not None and windows is not None:
-                learned = incontext.log_probabilities(
-                    windows.of(first, first + len(orders)), orders, depth, num_characters=num_characters
-                )
-                parts.insert(1, learned.unsqueeze(1))
-            first += len(orders)
-            yield Predictions(torch.cat(parts, dim=1), depth, num_characters), targets
+            parts = torch.cat([F.log_softmax(scores, dim=1).unsqueeze(1), orders], dim=1)
+            yield Predictions(parts, depth, num_characters), targets
 
 
 @torch.no_grad()
-def predict_next(
+def score_mixture(
+    mixer: Mixer,
     network: LanguageModel,
     features: Tensor | None,
-    ngram: NGram | None,
-    last_ids: Sequence[int],
-    contexts: Sequence[Sequence[int]],
-    state: State,
+    ngram: NGram,
+    sentences: Iterable[str],
     *,
     num_characters: int,
-    incontext: InContextModel | None = None,
-    neighbours: NeighbourModel | None = None,
-) -> tuple[Predictions, State]:
-    """Predictions of all components for the next id of each of B texts.
+) -> Score:
+    """Log loss of a running text under a mixture of network and n-gram.
 
     Args:
-        network: as for :func:`predict_side_by_side`.
+        mixer: has a weight for the network and for each order.
+        network: as for :func:`predict_side_by_side`, like all that follows.
         features: as there.
-        ngram: as there; without one, the network is the only component.
-        last_ids: the id that came last in each text, BEGIN at the very start.
-        contexts: ids of each text since the begin of the sentence, the last included.
-        state: of the network before the last ids, for B texts.
-        num_characters: as for :func:`predict_side_by_side`.
-        incontext: as there; only with an n-gram.
-        neighbours: as there; only with an n-gram.
-
-    Returns:
-        Predictions for B positions, and the state after the last ids.
+        ngram: as there.
+        sentences: as there.
+        num_characters: as there.
     """
-    read = torch.tensor([list(last_ids)], device=network.embedding.device)  # (1, B)
-    vectors, after = network.hidden_states(read, features, state)
-    parts = [F.log_softmax(network.logits(vectors[0]).cpu(), dim=1).unsqueeze(1)]  # (B, 1, V - 1)
-    depth = torch.zeros(len(last_ids), dtype=torch.int64)
-    if ngram is not None:
-        probabilities, found = ngram.by_order_after(contexts)
-        orders, depth = torch.from_numpy(probabilities).log().float(), torch.from_numpy(found)
-        parts.append(orders)
-        if neighbours is not None:
-            together = neighbours.mix(probabilities[:, -1], neighbours.after(contexts), found)
-            parts.insert(1, torch.from_numpy(together).log().float().unsqueeze(1))
-        if incontext is not None:
-            learned = incontext.log_probabilities(
-                windows_after(contexts, incontext.window), orders, depth, num_characters=num_characters
-            )
-            parts.insert(1, learned.unsqueeze(1))
-    return Predictions(torch.cat(parts, dim=1), depth, num_characters), after
+
+    def predict(text: Iterable[str]) -> Iterator[tuple[Tensor, Tensor]]:
+        found = predict_side_by_side(network, features, ngram, text, num_characters=num_characters)
+        for predictions, targets in found:
+            yield mixer(predictions), targets
+
+    nats = [costs for _, costs in costs_by_sentence(predict, ngram.vocabulary, sentences)]
+    return Score(math.fsum(float(cost) for costs in nats for cost in costs), sum(map(len, nats)))

@@ -15,7 +15,6 @@ contexts of that length; the symbol before them), which makes one integer: conte
 hashing, for all positions of a text at once.
 """
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -121,7 +120,6 @@ class NGram:
         *,
         order: int,
         smoothing: Smoothing = Smoothing.WITTEN_BELL,
-        least_counts: Sequence[int] = (1,),
     ) -> "NGram":
         """Count some sentences, from one to a whole Bible.
 
@@ -130,15 +128,11 @@ class NGram:
             vocabulary: its characters.
             order: symbols of the longest context, plus one.
             smoothing: how counts become probabilities.
-            least_counts: how often a symbol must have come after a context of 0, 1, ... symbols (after longer ones, as
-                the last says) to be kept; what it would have gained goes to shorter contexts. They may not fall.
 
         Raises:
-            ConfigError: for an order out of range, or counts that fall.
+            ConfigError: for an order out of range.
         """
         NGramConfig(order=order, smoothing=smoothing)
-        if not least_counts or list(least_counts) != sorted(least_counts):
-            raise ConfigError(f"n-gram: least counts {list(least_counts)}; wanted numbers that do not fall")
         text = _Text.of(sentences, vocabulary)
         size = len(vocabulary)
         numbers = np.zeros(len(text.symbols), dtype=np.int64)  # of the context at each position; -1: none
@@ -152,7 +146,6 @@ class NGram:
             present = numbers >= 0
             pair_keys, counts = np.unique(numbers[present] * size + text.symbols[present], return_counts=True)
             counted.append((context_keys, pair_keys, counts))
-        occurrences = [counts for _, _, counts in counted]
         if smoothing is Smoothing.KNESER_NEY:
             counted = _count_contexts(counted, size)
         weigh = _witten_bell if smoothing is Smoothing.WITTEN_BELL else _kneser_ney
@@ -160,7 +153,7 @@ class NGram:
         for context_keys, pair_keys, counts in counted:
             gains, back_off = weigh(pair_keys // size, counts.astype(np.float64), len(context_keys))
             levels.append(NGramLevel(context_keys, back_off, pair_keys, gains))
-        return cls(vocabulary, _without_rare(levels, occurrences, least_counts, size), smoothing)
+        return cls(vocabulary, levels, smoothing)
 
     def nats(self, sentences: Sequence[str]) -> Floats:
         """Cost of every character and END of some sentences, naming of unknown characters not included."""
@@ -219,54 +212,6 @@ class NGram:
                 [(level, numbers[first : first + positions_at_once]) for level, numbers in walked]
             )
 
-    def along(self, sentences: Sequence[str], *, positions_at_once: int = 1024, root: int = 0) -> Iterator[Floats]:
-        """Next-symbol distributions along a text, (N, V - 1) for the next N positions; as the last of all orders.
-
-        Args:
-            sentences: the text; each sentence is predicted on its own.
-            positions_at_once: bounds memory.
-            root: number of the empty context, of an n-gram that has several (:mod:`protoglot.neighbours.joint`).
-        """
-        text = _Text.of(sentences, self.vocabulary)
-        walked = list(self._walk(text, root))
-        for first in range(0, len(text.symbols), positions_at_once):
-            yield self._last_order(
-                [(level, numbers[first : first + positions_at_once]) for level, numbers in walked]
-            )
-
-    def after(self, before: Ints, roots: Ints | None = None) -> Floats:
-        """The same after some ids of each of N sentences, as :func:`ids_before` gives them: (N, V - 1).
-
-        Args:
-            before: those ids.
-            roots: number of the empty context for each sentence, (N,), of an n-gram that has several.
-        """
-        return self._last_order(self._walk_after(before, roots))
-
-    def by_order_after(self, contexts: Sequence[Sequence[int]]) -> tuple[Floats, Ints]:
-        """Distributions of every order after some ids of each of N sentences.
-
-        Args:
-            contexts: ids since the begin of each sentence, at least the last ``order - 1`` of them; END or BEGIN
-                stands for the begin.
-
-        Returns:
-            Probabilities, (N, order, V - 1), and lengths of the known contexts, (N,).
-        """
-        return self._by_order(self._walk_after(ids_before(contexts, self.order - 1)))
-
-    def _walk_after(self, before: Ints, roots: Ints | None = None) -> list[tuple[NGramLevel, Ints]]:
-        """Each level with the number of its context in each of N sentences, -1 where it was never seen."""
-        numbers = np.zeros(len(before), dtype=np.int64) if roots is None else roots
-        walked: list[tuple[NGramLevel, Ints]] = []
-        for length, level in enumerate(self.levels):
-            if length:
-                nearest = before[:, length - 1]
-                known = (numbers >= 0) & (nearest >= 0)
-                numbers = _find(level.context_keys, np.where(known, numbers * self._size + nearest, -1))
-            walked.append((level, numbers))
-        return walked
-
     def _by_order(self, walked: Sequence[tuple[NGramLevel, Ints]]) -> tuple[Floats, Ints]:
         """Distributions of each order at positions whose contexts are known by number."""
         num_positions = len(walked[0][1])
@@ -283,23 +228,6 @@ class NGram:
             depth[seen] = length
         return found, depth
 
-    def _last_order(self, walked: Sequence[tuple[NGramLevel, Ints]]) -> Floats:
-        """Distributions of the highest order alone: each context with what longer ones leave to it."""
-        num_positions = len(walked[0][1])
-        left = np.ones(num_positions)
-        parts = []
-        for level, numbers in reversed(walked):
-            seen = np.flatnonzero(numbers >= 0)
-            if not len(seen):
-                continue
-            rows, symbols, gains = self._gains(level, numbers, seen)
-            parts.append((rows, symbols, gains * left[rows]))
-            left[seen] *= level.back_off[numbers[seen]]
-        found: Floats = np.repeat((left / (self._size - _NUM_UNPREDICTED))[:, None], self._size - 1, axis=1)
-        for rows, symbols, gains in parts:
-            found[rows, symbols] += gains
-        return found
-
     def _gains(self, level: NGramLevel, numbers: Ints, seen: Ints) -> tuple[Ints, Ints, Floats]:
         """All pairs of the contexts at some positions: the position of each, its symbol as predicted, and its gain."""
         of_seen = numbers[seen]
@@ -311,9 +239,9 @@ class NGram:
         pairs = np.repeat(firsts, amounts) + offsets
         return rows, level.pair_keys[pairs] % self._size - _NUM_UNPREDICTED, level.gains[pairs]
 
-    def _walk(self, text: "_Text", root: int = 0) -> Iterable[tuple[NGramLevel, Ints]]:
+    def _walk(self, text: "_Text") -> Iterable[tuple[NGramLevel, Ints]]:
         """Each level with the number of the context at every position, -1 where it was never seen."""
-        numbers = np.full(len(text.symbols), root, dtype=np.int64)
+        numbers = np.zeros(len(text.symbols), dtype=np.int64)
         for length, level in enumerate(self.levels):
             if length:
                 numbers = _find(level.context_keys, text.context_keys(numbers, length, self._size))
@@ -404,20 +332,6 @@ class _Text:
         return keys
 
 
-def ids_before(contexts: Sequence[Sequence[int]], num_ids: int) -> Ints:
-    """The last ids of some sentences, (N, num_ids), the very last first; -1 where there is none.
-
-    Args:
-        contexts: as for :meth:`NGram.by_order_after`.
-        num_ids: how many.
-    """
-    before = np.full((len(contexts), max(num_ids, 1)), -1, dtype=np.int64)
-    for row, context in zip(before, contexts, strict=True):
-        for place, id_ in enumerate(itertools.islice(reversed(context), num_ids)):
-            row[place] = END if id_ == BEGIN else id_  # what stands before it is in no known context
-    return before
-
-
 def _check_level(level: NGramLevel, length: int, size: int, *, name: str) -> None:
     """Refuse arrays that no training made: what is looked up in them must be there.
 
@@ -445,33 +359,6 @@ def _check_level(level: NGramLevel, length: int, size: int, *, name: str) -> Non
         )
     if not sound:
         raise StorageError(f"{name}: damaged n-gram: contexts of {length}; wanted sorted keys and probabilities")
-
-
-def _without_rare(
-    levels: Sequence[NGramLevel], occurrences: Sequence[Ints], least_counts: Sequence[int], size: int
-) -> list[NGramLevel]:
-    """Levels without pairs that occur too seldom, and without contexts that have no pair left.
-
-    A pair occurs at least as often after a shorter context: whoever is kept has a shortening that is kept.
-    """
-    if max(least_counts) <= 1:
-        return list(levels)
-    kept: list[NGramLevel] = []
-    places: Ints = np.zeros(1, dtype=np.int64)  # of the contexts of the level before, among those that are kept
-    for length, (level, counts) in enumerate(zip(levels, occurrences, strict=True)):
-        chosen = np.flatnonzero(counts >= least_counts[min(length, len(least_counts) - 1)])
-        contexts, numbers = np.unique(level.pair_keys[chosen] // size, return_inverse=True)
-        if not length:
-            contexts = np.zeros(1, dtype=np.int64)  # the empty one stays, whatever has come after it
-        keys = level.context_keys[contexts]
-        if length:
-            keys = places[keys // size] * size + keys % size
-        gains = level.gains[chosen]
-        gained = np.bincount(numbers, weights=gains, minlength=len(contexts)).astype(np.float64)
-        kept.append(NGramLevel(keys, 1 - gained, numbers * size + level.pair_keys[chosen] % size, gains))
-        places = np.full(len(level.context_keys), -1, dtype=np.int64)
-        places[contexts] = np.arange(len(contexts))
-    return kept
 
 
 def _find(keys: Ints, wanted: Ints) -> Ints:

@@ -3,8 +3,7 @@
 Every method gets the same number of trials. A search starts from common settings and changes one at a time, by turns:
 strength of the prior, where it has one to choose, epochs, dropout and learning rate, and then each of them once more;
 a change that helps is kept. Trials use a few of the validation languages; the best of each method then meet on all of
-them. With the method that wins, the mixers and the calibration are learned; the mixers, which know of no language, also
-on languages of other corpora that the prior has not read, if there are such.
+them. With the method that wins, the mixers and the calibration are learned.
 """
 
 import hashlib
@@ -16,14 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from protoglot.adaptation import adapt, find_neighbours, learn_language, read_in_context
+from protoglot.adaptation import adapt, learn_language
 from protoglot.errors import ConfigError, StorageError
-from protoglot.mixture import network_logits
+from protoglot.mixture import network_logits, predict_side_by_side
 from protoglot.ngram import NGram, NGramConfig, Smoothing
 from protoglot.prior.calibration import Calibration, fit_calibration
 from protoglot.prior.methods import MAX_TRIALS, AdaptationConfig, Method
@@ -32,7 +29,6 @@ from protoglot.prior.universal import Tuned, UniversalPrior
 from protoglot.scores import Score, mean_bits_per_character
 from protoglot.splits import Split, enough_sentences, few_shot_sample
 from protoglot.storage import append_line, write_atomically
-from protoglot.strangers import Stranger
 
 _ORDERS = range(2, 9)
 
@@ -63,8 +59,6 @@ _STRENGTHS: Mapping[Method, tuple[float, ...]] = {
 _MAX_MIXED_NUMBERS = 800_000_000
 """Log-probabilities that the mixers learn from, in all: 3.2 gigabytes. Large inventories get by with less text."""
 
-_POSITIONS_AT_ONCE = 256
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningConfig:
@@ -89,8 +83,7 @@ class TuningConfig:
     """Amounts of text that the mixers learn to deal with."""
 
     mixer_characters: int = 2_500
-    """Of each language's development text that the mixers learn from (of a stranger, of all that is left), or some of
-    them, if languages are many."""
+    """Of each language's development text that the mixers learn from, or some of them, if inventories are large."""
 
     seed: int = 0
     """Of samples of sentences."""
@@ -146,16 +139,6 @@ class Trials:
             append_line(self._path, json.dumps(row))
 
 
-@dataclass(frozen=True, slots=True)
-class _Lesson:
-    """What mixers learn from: some sentences of a language to learn it from, and text to predict."""
-
-    name: str
-    sample: tuple[str, ...]
-    text: tuple[str, ...]
-    features: NDArray[np.float32] | None
-
-
 class Tuner:
     """The search.
 
@@ -164,7 +147,6 @@ class Tuner:
         texts: of the validation languages.
         config: settings of the search.
         trials: where scores are kept.
-        strangers: further languages that the prior has not read, for the mixers alone.
         starts: settings to start the search of a method from, where they are not the usual ones.
         on_trial: called with one line on each trial that was run.
     """
@@ -176,7 +158,6 @@ class Tuner:
         config: TuningConfig,
         *,
         trials: Trials,
-        strangers: Sequence[Stranger] = (),
         starts: Mapping[Method, AdaptationConfig] | None = None,
         on_trial: Callable[[str], None] = lambda line: None,
     ) -> None:
@@ -188,7 +169,7 @@ class Tuner:
                 f"tuning: none of {len(texts)} validation languages has text to learn from and to score; "
                 "wanted one with ten sentences or more"
             )
-        self.prior, self.config, self.trials, self.strangers = prior, config, trials, tuple(strangers)
+        self.prior, self.config, self.trials = prior, config, trials
         self.texts: Mapping[str, Split] = usable
         self._starts = {**START, **(starts or {})}
         self._on_trial = on_trial
@@ -210,8 +191,7 @@ class Tuner:
 
     def run(self, methods: Sequence[Method]) -> Tuned:
         """Choose the settings of each method, the n-gram, the best method, the mixers and the calibration."""
-        taught = self.prior.incontext
-        ngram = self.choose_ngram() if taught is None else taught.config.ngram
+        ngram = self.choose_ngram()
         best: dict[Method, AdaptationConfig] = {}
         final: dict[Method, float] = {}
         for method in methods:
@@ -219,14 +199,11 @@ class Tuner:
             final[method] = self._mean(best[method], self._languages)
         winner = min(final, key=lambda method: final[method])
         chosen = Tuned(best=winner, methods=best, ngram=ngram)
-        mixers, neighbour_mixers = self.learn_mixers(chosen)
         return replace(
             chosen,
-            mixers=mixers,
-            neighbour_mixers=neighbour_mixers,
+            mixers=self.learn_mixers(chosen),
             calibration=self.calibrate(),
             trials=tuple(dict(row) for row in self.trials.rows),
-            strangers=tuple(f"{stranger.corpus}:{stranger.code}" for stranger in self.strangers),
         )
 
     def choose_ngram(self) -> NGramConfig:
@@ -282,9 +259,7 @@ class Tuner:
         if known is not None:
             return known
         start = time.monotonic()
-        model = learn_language(
-            self.prior, self._samples[code], features=self._features(code), config=config, mixing=None
-        )
+        model = learn_language(self.prior, self._samples[code], features=self._features(code), config=config)
         score = model.score(self._scored[code])
         seconds = time.monotonic() - start
         self.trials.add(key, score, seconds)
@@ -293,84 +268,39 @@ class Tuner:
         )
         return score
 
-    def learn_mixers(self, tuned: Tuned) -> tuple[dict[Mixing, Mixer], dict[Mixing, Mixer]]:
-        """Weights of the components, for the network of the best method: without neighbours, and with them.
-
-        Those with neighbours also learn from languages as if their nearest ones had not been read: so they know close
-        relatives and distant ones.
-        """
-        prior = replace(self.prior, tuned=replace(tuned, mixers={}, neighbour_mixers={}))
-        alone: list[tuple[Predictions, Tensor]] = []
-        beside: list[tuple[Predictions, Tensor]] = []
-        lessons = self._lessons()
-        most = self._most_positions(tuned, len(lessons))
-        for lesson in lessons:
-            model = learn_language(prior, lesson.sample, features=lesson.features, mixing=None)
-            ngram = model.ngram
-            if ngram is None:
-                continue
-            model = replace(model, incontext=read_in_context(prior, lesson.sample, model.vocabulary))
-            size = sum(len(sentence) + 1 for sentence in lesson.text)
-            alone.append(some_positions(model.side_by_side(ngram, lesson.text), size, most))
-            nearest = find_neighbours(prior, lesson.sample, ngram)
-            found = [nearest]
-            if nearest is not None and prior.library is not None:
-                others = replace(prior, library=prior.library.without(nearest.packed))
-                found.append(find_neighbours(others, lesson.sample, ngram))
-            beside += [
-                some_positions(replace(model, neighbours=neighbours).side_by_side(ngram, lesson.text), size, most)
-                for neighbours in found
-                if neighbours is not None
-            ]
-            self._on_trial(f"mixers: {lesson.name}, {len(lesson.sample)} sentences")
-        return self._fit_mixers(alone, ""), self._fit_mixers(beside, " with neighbours")
-
-    def _lessons(self) -> list[_Lesson]:
-        """Of each validation language and each number of sentences, and of strangers as far as their text goes."""
+    def learn_mixers(self, tuned: Tuned) -> dict[Mixing, Mixer]:
+        """Weights of the network of the best method and of the n-gram, learned from several amounts of text."""
         config = self.config
-        lessons = [
-            _Lesson(
-                code,
-                self._samples[code][:number],
-                enough_sentences(self.texts[code].development, config.mixer_characters),
-                self._features(code),
-            )
-            for code in self._languages
-            for number in config.mixer_sentences
-        ]
-        for stranger in self.strangers:
-            train = stranger.split.train
-            # Half of a short text is left to be predicted, beside its development part.
-            numbers = [number for number in config.mixer_sentences if number <= len(train) // 2]
-            if not numbers:
-                continue
-            sample = few_shot_sample(train, max(numbers), language=stranger.code, seed=config.seed)
-            learned = set(sample)
-            rest = [sentence for sentence in train if sentence not in learned]
-            text = enough_sentences([*rest, *stranger.split.development], config.mixer_characters)
-            lessons += [_Lesson(stranger.code, sample[:number], text, stranger.features) for number in numbers]
-        return lessons
-
-    def _most_positions(self, tuned: Tuned, num_lessons: int) -> int:
-        """Positions of each lesson that mixers learn from, as far as memory allows."""
-        # Without neighbours, with the nearest, and with the next: where there are n-grams of languages.
-        times, num_components = 1, tuned.ngram.order + (1 if self.prior.incontext is None else 2)
-        if self.prior.library is not None:
-            times, num_components = 3, num_components + 1
-        numbers_a_position = num_components * len(self.prior.mean.vocabulary)
-        return _MAX_MIXED_NUMBERS // (num_lessons * times * numbers_a_position) or 1
-
-    def _fit_mixers(self, examples: Sequence[tuple[Predictions, Tensor]], label: str) -> dict[Mixing, Mixer]:
-        """A mixer of each kind, or none without examples."""
+        prior = replace(self.prior, tuned=tuned)
+        num_examples = len(self._languages) * len(config.mixer_sentences)
+        numbers_a_position = (tuned.ngram.order + 1) * len(prior.mean.vocabulary)
+        most = _MAX_MIXED_NUMBERS // (num_examples * numbers_a_position) or 1
+        examples: list[tuple[Predictions, Tensor]] = []
+        for code in self._languages:
+            text = enough_sentences(self.texts[code].development, config.mixer_characters)
+            size = sum(len(sentence) + 1 for sentence in text)
+            for number in config.mixer_sentences:
+                sample = self._samples[code][:number]
+                model = learn_language(prior, sample, features=self._features(code))
+                if model.ngram is None:
+                    continue
+                found = predict_side_by_side(
+                    model.network,
+                    model.features_tensor(),
+                    model.ngram,
+                    text,
+                    num_characters=model.num_characters,
+                )
+                examples.append(some_positions(found, size, most))
+                self._on_trial(f"mixers: {code}, {len(sample)} sentences")
         mixers: dict[Mixing, Mixer] = {}
-        for mixing in Mixing if examples else ():
-            num_components = examples[0][0].log_probabilities.shape[1]
-            mixer = Mixer(mixing, num_components, seed=self.config.seed)
+        for mixing in Mixing:
+            mixer = Mixer(mixing, tuned.ngram.order + 1, seed=config.seed)
             fit_mixer(mixer, examples)
             mixers[mixing] = mixer
             with torch.no_grad():
-                costs = [float(mixer_nats(mixer, *example).mean()) / math.log(2) for example in examples]
-            self._on_trial(f"mixers{label}: {mixing}: {sum(costs) / len(costs):.3f} bits/character")
+                costs = [float(mixer.nats(*example).mean()) / math.log(2) for example in examples]
+            self._on_trial(f"mixers: {mixing}: {sum(costs) / len(costs):.3f} bits/character")
         return mixers
 
     def calibrate(self) -> Calibration:
@@ -417,19 +347,6 @@ def tuning_identity(prior: UniversalPrior, config: TuningConfig) -> str:
     spread = sum(float(values.double().sum()) for values in (prior.spread or {}).values())
     scored = {name: value for name, value in asdict(config).items() if name in ("scored_characters", "seed")}
     return json.dumps([weights, fisher, spread, scored])
-
-
-def mixer_nats(mixer: Mixer, predictions: Predictions, targets: Tensor) -> Tensor:
-    """What a mixer pays at every position, a few positions at a time: corrections take memory."""
-    pieces = zip(
-        torch.split(predictions.log_probabilities, _POSITIONS_AT_ONCE),
-        torch.split(predictions.depth, _POSITIONS_AT_ONCE),
-        torch.split(targets, _POSITIONS_AT_ONCE),
-        strict=True,
-    )
-    return torch.cat(
-        [mixer.nats(Predictions(some, depth, predictions.num_characters), ids) for some, depth, ids in pieces]
-    )
 
 
 def some_positions(

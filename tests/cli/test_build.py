@@ -1,137 +1,173 @@
 import json
 
+import pytest
+
+import protoglot as library
+from protoglot.cli.main import run
+from protoglot.errors import StorageError
+from protoglot.prior.methods import Method
 from protoglot.prior.universal import UniversalPrior
+from protoglot.reading.scorer import Scorer
 from tiny import babble, babble_corpus
 
 
-def make_corpus(path):
-    folder = path / "text"
-    folder.mkdir()
-    for code, sentences in babble_corpus(60).texts.items():
-        (folder / f"{code}.txt").write_text("\n".join(sentences), encoding="utf-8")
-    return folder
+def write_folders(path):
+    """Five free languages, two of them in two corpora; two that are not free; one that has little text."""
+    texts = {
+        "free": {**babble_corpus(60).texts, "gyr": ["ab ba", "ba ab"]},
+        "more": {code: [f"ñ {sentence}" for sentence in babble("aeikt", 40, seed=1)] for code in ("eus", "fra")},
+        "other": {"cym": babble("wyдlcf", 60, seed=2), "zul": babble("ʘunkwz", 60, seed=3)},
+    }
+    for name, languages in texts.items():
+        (path / name).mkdir()
+        for code, sentences in languages.items():
+            (path / name / f"{code}.txt").write_text("\n".join(sentences), encoding="utf-8")
+    (path / "free" / "manifest.csv").write_text("code,licence\neus,CC0\nfra,CC BY\n")
+    (path / "more" / "manifest.csv").write_text("code,licence\neus,public domain\n")
+    return path
 
 
-def test_a_prior_is_built_and_packed(tmp_path, protoglot):
-    corpus = make_corpus(tmp_path)
-    out = tmp_path / "prior"
-    arguments = ("build", "--corpus", corpus, "--leave-out", "wol", "--conditioning", "bare", "--preset", "tiny")
-    arguments += ("--budget", "2epochs", "--validation-languages", 1, "--sequences", 2, "--methods", "fitu")
-    other = tmp_path / "other text"
-    other.mkdir()
-    for code in ("gyr", "xyz", "zul"):  # one of them is the prior's own, and one is not to be looked at
-        (other / f"{code}.txt").write_text("\n".join(babble("abdegikl", 60, seed=0)), encoding="utf-8")
-    arguments += ("--also", other, "--also-without", "xyz")
-    arguments += ("--trials", 1, "--threads", 1, "--teaching", "3k-characters", "--out", out)
-    status, output, messages = protoglot(*arguments)
-    assert status == 0, messages
-    assert "MB in" in output
-    assert "mixers: also of gyr\n" in messages
-    assert "mixers: gyr, 10 sentences" in messages
-    assert UniversalPrior.load(out).tuned.strangers == ("other text:gyr",)
-    prior = UniversalPrior.load(out)
-    assert prior.tuned is not None
-    assert prior.incontext is not None
-    assert set(prior.library.ngrams) == set(prior.mean.fold.training)
-    for mixer in prior.tuned.neighbour_mixers.values():  # the one validation language may have had no neighbour
-        assert mixer.num_components == prior.tuned.ngram.order + 3
-    assert {mixer.num_components for mixer in prior.tuned.mixers.values()} == {prior.tuned.ngram.order + 2}
-    assert prior.mean.provenance["corpus"] == "text"
-    assert "wol" not in (*prior.mean.fold.training, *prior.mean.fold.validation)
-    letters_of_wol_alone = set("ëñ") - {letter for text in babble_corpus().texts["fra"] for letter in text}
-    assert not letters_of_wol_alone & set(prior.mean.vocabulary.characters)
-    assert (tmp_path / "prior.parts").is_dir()
-    # What is done is not done again, and what is there is not replaced.
-    status, _, messages = protoglot(*arguments)
+def arguments_for(path):
+    found = ["build", "--free", path / "free", "--free", path / "more", "--other", path / "other", "--tiny"]
+    found += ["--leave-out", "wol", "--budget", "1k-characters", "--validation-languages", 1]
+    return [*map(str, [*found, "--conditioning", "bare", "--threads", 1, "--out", path / "bundle"])]
+
+
+@pytest.fixture
+def arguments(tmp_path):
+    return arguments_for(write_folders(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    """A bundle that was made although it was stopped again and again."""
+    path = write_folders(tmp_path_factory.mktemp("build"))
+    out, made = path / "bundle", {}
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    def files():
+        return {file: file.stat().st_mtime_ns for file in out.rglob("*.safetensors")}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("protoglot.study.environment.find_commit", lambda: "abc")
+        for number, place in enumerate(PLACES):
+            with pytest.MonkeyPatch.context() as stopped:
+                stopped.setattr(place, stop)
+                assert run(arguments_for(path)) == 130
+            if not number:  # meta-training is done, and must not be done again
+                patch.setattr("protoglot.reading.meta_training.MetaTrainer._step", stop)
+            assert bool(files()) == (number > 0)
+            assert {file: files()[file] for file in made} == made
+            made = files()
+        assert run(arguments_for(path)) == 0
+    assert {file: files()[file] for file in made} == made
+    return out
+
+
+PLACES = [
+    "protoglot.reading.meta_training.MetaTrainer.scorer",
+    "protoglot.cli.train.train_network",
+    "protoglot.cli.prior.measure_prior",
+    "protoglot.cli.tune.tune_prior",
+]
+
+
+def test_a_bundle_has_a_scorer_and_a_prior(bundle):
+    assert sorted(path.name for path in bundle.iterdir()) == ["prior", "scorer"]
+    assert not bundle.with_name("bundle.unfinished").exists()
+    scorer, prior = Scorer.load(bundle / "scorer"), UniversalPrior.load(bundle / "prior")
+    assert not set("дʘ") & set(scorer.characters)
+    assert not set("дʘfy") & set(prior.mean.vocabulary.characters)
+    assert "ñ" in prior.mean.vocabulary.characters  # of the second folder
+    assert "ë" not in prior.mean.vocabulary.characters  # of the language that was left out
+    fold = prior.mean.fold
+    assert sorted((*fold.training, *fold.validation)) == ["eus", "fra", "tur", "zul"]
+    assert prior.mean.languages["eus"].licence == "CC0; public domain"
+    assert set(prior.tuned.methods) == {Method.FITU, Method.UNIV}
+    assert prior.tuned.calibration is not None
+
+
+def test_provenance_has_every_text_and_the_commit(bundle):
+    facts = {
+        name: json.loads((bundle / name / "header.json").read_text())["content"]["provenance"]
+        for name in ("scorer", "prior")
+    }
+    assert {found["commit"] for found in facts.values()} == {"abc"}
+    texts = [(text["corpus"], text["code"], text["free"]) for text in facts["scorer"]["texts"]]
+    free = [("free", code, True) for code in ("eus", "fra", "gyr", "tur", "zul")]
+    free += [("more", code, True) for code in ("eus", "fra")]
+    assert texts == [*free, ("other", "cym", False), ("other", "zul", False)]
+    assert all(len(text["sha256"]) == 64 for text in facts["scorer"]["texts"])
+    assert facts["prior"]["texts"] == [text for text in facts["scorer"]["texts"] if text["free"]]
+    assert str(bundle.parent) not in json.dumps(facts)
+
+
+def test_a_bundle_is_used_from_python(bundle, tmp_path):
+    prior = library.load_prior(bundle)
+    sentences = babble("abdëgñ", 10, seed=0)
+    reader, network = prior.adapt(sentences), prior.adapt(sentences, method="univ")
+    assert reader.reader.scorer.identity == Scorer.load(bundle / "scorer").identity
+    assert network.score(sentences).num_characters == reader.score(sentences).num_characters
+    reader.save(tmp_path / "reader")
+    again = library.load_model(tmp_path / "reader", prior=prior)
+    assert again.score(sentences) == reader.score(sentences)
+    with pytest.raises(StorageError, match="made with scorer"):
+        library.load_model(tmp_path / "reader")
+    alone = library.load_prior(bundle / "prior")
+    assert (alone.path, alone.scorer_path) == (prior.path, None)
+
+
+def test_a_bundle_that_is_there_is_not_replaced(bundle, protoglot):
+    status, _, messages = protoglot(*arguments_for(bundle.parent))
     assert (status, "exists already" in messages) == (2, True)
-    status, output, messages = protoglot(*arguments[:-1], tmp_path / "other" / "prior")
-    assert status == 0, messages
 
 
-def test_languages_for_mixers_are_checked_before_anything_is_done(tmp_path, protoglot):
-    corpus, out = make_corpus(tmp_path), tmp_path / "prior"
-    arguments = ("build", "--corpus", corpus, "--preset", "tiny", "--out", out)
-    status, _, messages = protoglot(*arguments, "--also-without", "cym")
-    assert (status, "--also-without cym: of no corpus; wanted --also" in messages) == (2, True)
-    status, _, messages = protoglot(*arguments, "--also", tmp_path / "nowhere")
-    assert (status, "nowhere" in messages) == (2, True)
-    assert not (tmp_path / "prior.parts").exists()
+def test_a_stop_that_was_asked_for_says_how_to_go_on(arguments, protoglot, monkeypatch):
+    monkeypatch.setattr("protoglot.cli.meta_train.make_scorer", lambda *_, **__: False)
+    status, output, messages = protoglot(*arguments)
+    assert (status, "bundle.unfinished: what is done so far. Go on" in output) == (130, True)
+    assert "not for the network: gyr (fewer than 10 sentences)" in messages
 
 
-def test_building_goes_on_after_a_failure(tmp_path, protoglot):
-    corpus = make_corpus(tmp_path)
-    out = tmp_path / "prior"
-    arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--budget", "1epochs"]
-    arguments += ["--validation-languages", 1, "--sequences", 2, "--trials", 1, "--threads", 1, "--out", out]
-    arguments += ["--teaching", "none"]
-    status, _, messages = protoglot(*arguments, "--methods", "magic")
-    assert (status, "magic" in messages) == (2, True)
-    assert not out.exists()
-    status, _, messages = protoglot(*arguments, "--methods", "fitu")
-    assert status == 0, messages
-    assert "protoglot train" not in messages
-    assert UniversalPrior.load(out).tuned.methods
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (["--budget", "2k-characters"], "budget"),
+        (["--leave-out", "fra"], "network, texts"),
+        (["--seed", "1"], "network"),
+        (["--network-budget", "2epochs"], "network_budget, network"),
+    ],
+)
+def test_what_was_begun_with_other_settings_is_not_used(arguments, protoglot, monkeypatch, change, name):
+    monkeypatch.setattr("protoglot.cli.meta_train.make_scorer", lambda *_, **__: False)
+    assert protoglot(*arguments)[0] == 130
+    status, _, messages = protoglot(*arguments, *change)
+    assert (status, f"begun with other {name}; wanted the same, or another --out" in messages) == (2, True)
+    assert protoglot(*arguments)[0] == 130
 
 
-def test_what_was_built_with_other_arguments_is_not_used(tmp_path, protoglot):
-    corpus = make_corpus(tmp_path)
-    arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--budget", "1epochs"]
-    arguments += ["--validation-languages", 1, "--sequences", 2, "--trials", 1, "--out", tmp_path / "prior"]
-    arguments += ["--threads", 1, "--teaching", "none"]
-    assert protoglot(*arguments, "--leave-out", "wol", "--methods", "magic")[0] == 2
-    for other in (["--leave-out", "wol,fra"], ["--leave-out", "wol", "--seed", 1]):
-        status, _, messages = protoglot(*arguments, *other, "--methods", "fitu")
-        assert status == 2
-        assert "trained by protoglot train" in messages
-        assert "wanted the same arguments" in messages
-    status, _, messages = protoglot(*arguments, "--leave-out", "wol", "--methods", "fitu", "--device", "cpu")
-    assert status == 0, messages
-    prior = UniversalPrior.load(tmp_path / "prior")
-    assert prior.mean.fold.held_out == ("wol",)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--validation-languages", "9"], "9 validation languages"),
+        (["--budget", "2epochs"], "wanted time or characters"),
+        (["--network-budget", "much"], "budget 'much'"),
+        (["--other", "nowhere"], "nowhere"),
+        (["--leave-out", "eus,fra,tur,zul,wol"], "no language with text"),
+    ],
+)
+def test_mistakes_are_found_before_anything_is_done(arguments, protoglot, tmp_path, change, message):
+    status, _, messages = protoglot(*arguments, *change)
+    assert (status, message in messages) == (2, True), messages
+    assert not (tmp_path / "bundle.unfinished").exists()
 
 
-def test_the_seed_reaches_all_that_is_drawn(tmp_path, protoglot, monkeypatch):
-    called = []
-
-    def call(arguments):
-        called.append(arguments)
-        return 1
-
-    monkeypatch.setattr("protoglot.cli.build._call", call)
-    for stages in range(4):
-        out = tmp_path / f"{stages}" / "prior"
-        parts = out.with_name("prior.parts")
-        parts.mkdir(parents=True)
-        arguments = ["build", "--corpus", "eld", "--seed", 7, "--learning-rate", 0, "--out", out]
-        arguments += ["--no-neighbours"]  # counting draws nothing
-        for stage in ("trained", "measured", "taught")[:stages]:
-            protoglot(*arguments)
-            (parts / f"{stage}.json").write_text(json.dumps({"command": called.pop()[:-2]}))
-        protoglot(*arguments)
-    assert [arguments[0] for arguments in called] == ["train", "prior", "teach", "tune"]
-    for arguments in called:
-        assert arguments[arguments.index("--seed") + 1] == "7"
-    assert called[0][called[0].index("--learning-rate") + 1] == "0.0"
-
-
-def test_a_longer_budget_goes_on_training(tmp_path, protoglot):
-    corpus = make_corpus(tmp_path)
-    out = tmp_path / "prior"
-    arguments = ["build", "--corpus", corpus, "--conditioning", "bare", "--preset", "tiny", "--sequences", 2]
-    arguments += ["--validation-languages", 1, "--methods", "fitu", "--trials", 1, "--threads", 1, "--out", out]
-    arguments += ["--teaching", "none"]
-    assert protoglot(*arguments, "--budget", "1epochs")[0] == 0
-    shorter = UniversalPrior.load(out)
-    out.rename(tmp_path / "shorter")
-    status, _, messages = protoglot(*arguments, "--budget", "2epochs")
-    assert status == 0, messages
-    longer = UniversalPrior.load(out)
-    assert [prior.mean.provenance["budget"] for prior in (shorter, longer)] == ["1 epochs", "2 epochs"]
-    metrics = (tmp_path / "prior.parts" / "run" / "metrics.jsonl").read_text()
-    steps = [json.loads(line)["step"] for line in metrics.splitlines()]
-    assert steps == sorted(steps)  # it went on, and did not start anew
-    assert longer.tuned.trials != shorter.tuned.trials
-    out.rename(tmp_path / "longer")
-    for budget in ("1epochs", "5min"):  # less, and another measure
-        status, _, messages = protoglot(*arguments, "--budget", budget)
-        assert (status, "a longer --budget" in messages) == (2, True)
+def test_languages_without_typology_are_not_for_a_network_that_reads_it(
+    arguments, protoglot, tmp_path, monkeypatch
+):
+    (tmp_path / "free" / "qqx.txt").write_text("\n".join(babble("abdeg", 30, seed=0)), encoding="utf-8")
+    monkeypatch.setattr("protoglot.cli.meta_train.make_scorer", lambda *_, **__: False)
+    _, _, messages = protoglot(*arguments, "--conditioning", "oest")
+    assert "not for the network: qqx (no typology)" in messages

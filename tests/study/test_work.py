@@ -136,7 +136,6 @@ def test_few_shot_rows(finished):
     assert {(row["conditioning"], row["method"], row["network"]) for row in scores} == {
         *((("bare", method, None)) for method in ("ninf", "fitu", "univ", "l2-sp", "hier")),
         ("bare", "mixture", "fitu"),
-        ("bare", "corrected-mixture", "fitu"),
         ("bare", "linear-mixture", "fitu"),
         (None, "n-gram", None),
     }

@@ -165,14 +165,11 @@ def _adapt_network(
     from dataclasses import replace
 
     from protoglot.adaptation import learn_language
-    from protoglot.checking import MANY_NEW, share_of_new_characters
     from protoglot.cli.output import progress_of_amount
     from protoglot.prior.features import features_for
 
     features = features_for(prior, language)
     click.echo(describe_text(sentences, prior.mean.vocabulary, "the prior"))
-    if share_of_new_characters(sentences, prior.mean.vocabulary) > MANY_NEW:
-        click.echo("much of this text is in letters that the prior has never seen: it can help only a little")
     is_tuned = prior.tuned is not None and settings.method in prior.tuned.methods
     untuned = "" if is_tuned else f", which was not tuned (strength {settings.strength:g})"
     click.echo(f"{features.source}; method {settings.method}{untuned}")
@@ -186,7 +183,6 @@ def _adapt_network(
             language=features.language,
             features=features.vector,
             config=settings,
-            mixing=None,
             on_progress=advance,
         )
     provenance = {

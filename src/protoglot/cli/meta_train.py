@@ -1,7 +1,7 @@
 """``protoglot meta-train``."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,11 @@ from protoglot.storage import append_line
 
 if TYPE_CHECKING:
     from protoglot.reading.episodes import MetaText
-    from protoglot.reading.meta_training import Progress
+    from protoglot.reading.meta_training import MetaTrainingConfig, Progress
+    from protoglot.training.budget import Budget
+
+LEARNING_RATE = 2.5e-3
+"""Of AdamW."""
 
 _NUM_REPORTS = 20
 _FREE_SHARE = 0.52  # of the episodes; of each group, texts are drawn evenly, but small ones less often
@@ -44,7 +48,11 @@ _MOST_DISTINCT = 600  # characters of a text; with more, an episode takes too lo
     "--budget", metavar="AMOUNT", default="1h", show_default=True, help="How long: 20min, 2h, 60M-characters."
 )
 @click.option(
-    "--learning-rate", type=click.FloatRange(0, min_open=True), default=2.5e-3, show_default=True, help="Of AdamW."
+    "--learning-rate",
+    type=click.FloatRange(0, min_open=True),
+    default=LEARNING_RATE,
+    show_default=True,
+    help="Of AdamW.",
 )
 @click.option("--tiny", is_flag=True, help="A very small scorer, to try the command.")
 @click.option(
@@ -78,15 +86,8 @@ def meta_train(
       protoglot meta-train --free eld --leave-out yor,cat --budget 20min --out scorer
       protoglot meta-train --free bibles/free --other bibles/other --out scorer
     """
-    import json
-    import shutil
-
-    from protoglot.cli.stopping import stop_on_signals
-    from protoglot.reading.episodes import EpisodeConfig
-    from protoglot.reading.meta_training import MetaTrainer, MetaTrainingConfig, check_budget
-    from protoglot.reading.network import ScorerConfig
+    from protoglot.reading.meta_training import check_budget
     from protoglot.training.budget import Budget
-    from protoglot.training.checkpoints import lock_run
 
     if out.exists():
         raise click.UsageError(f"--out {out}: exists already; wanted a new directory")
@@ -94,40 +95,91 @@ def meta_train(
         raise click.UsageError("--free: none; wanted at least one corpus whose letters may be learned")
     amount = Budget.parse(budget)
     check_budget(amount)
-    texts, facts = _read_texts(free, other, {code.strip() for code in leave_out.split(",") if code.strip()})
-    config = MetaTrainingConfig(learning_rate=learning_rate, seed=seed)
-    if tiny:
-        config = MetaTrainingConfig(
-            network=ScorerConfig(candidate_units=8, place_units=16, letter_units=16),
-            episodes=EpisodeConfig(most_scattered=12, most_running=12, num_positions=100),
-            learning_rate=learning_rate,
-            seed=seed,
-        )
+    texts, facts = read_texts(free, other, leave_out)
+    config = make_config(learning_rate=learning_rate, seed=seed, tiny=tiny)
     unfinished = out.with_name(f"{out.name}.unfinished")
+    steps = out.with_name(f"{out.name}.steps.jsonl")
+    finished = make_scorer(texts, {"texts": facts}, config, amount, out, unfinished, steps, num_threads=threads)
+    if not finished:
+        click.echo(f"{unfinished}: what is done so far. Go on with the same command.")
+        return EXIT_INTERRUPTED
+    return 0
+
+
+def make_config(
+    *, learning_rate: float = LEARNING_RATE, seed: int = 0, tiny: bool = False
+) -> "MetaTrainingConfig":
+    """Settings of meta-training."""
+    from protoglot.reading.episodes import EpisodeConfig
+    from protoglot.reading.meta_training import MetaTrainingConfig
+    from protoglot.reading.network import ScorerConfig
+
+    if not tiny:
+        return MetaTrainingConfig(learning_rate=learning_rate, seed=seed)
+    return MetaTrainingConfig(
+        network=ScorerConfig(candidate_units=8, place_units=16, letter_units=16),
+        episodes=EpisodeConfig(most_scattered=12, most_running=12, num_positions=100),
+        learning_rate=learning_rate,
+        seed=seed,
+    )
+
+
+def make_scorer(
+    texts: "Sequence[MetaText]",
+    provenance: Mapping[str, object],
+    config: "MetaTrainingConfig",
+    budget: "Budget",
+    out: Path,
+    unfinished: Path,
+    steps: Path,
+    *,
+    num_threads: int,
+) -> bool:
+    """Meta-train a scorer and save it, or go on where that was stopped; Ctrl-C saves and stops.
+
+    Args:
+        texts: to learn from.
+        provenance: to be kept with the scorer, beside what is known here.
+        config: settings.
+        budget: how long.
+        out: directory of the scorer.
+        unfinished: directory of checkpoints, which is removed at the end.
+        steps: file that tells how it went.
+        num_threads: episodes worked on at once.
+
+    Returns:
+        Whether it is finished.
+    """
+    import json
+    import shutil
+
+    from protoglot.cli.stopping import stop_on_signals
+    from protoglot.reading.meta_training import MetaTrainer
+    from protoglot.training.checkpoints import lock_run
+
     lock = lock_run(unfinished)
-    trainer = MetaTrainer(texts, config, amount, unfinished=unfinished, num_threads=threads)
+    trainer = MetaTrainer(texts, config, budget, unfinished=unfinished, num_threads=num_threads)
     num_free = sum(text.may_know_letters for text in trainer.texts)
     click.echo(f"{len(trainer.texts)} texts, {num_free} of them free; {len(trainer.characters)} letters", err=True)
-    journal = _Journal(out.with_name(f"{out.name}.steps.jsonl"), trainer.share_used())
+    journal = _Journal(steps, trainer.share_used())
     with (
         stop_on_signals(lambda: click.echo("stopping after this step ...", err=True)) as stop_asked,
         progress_of_amount(1.0 - trainer.share_used(), "meta-training") as journal.advance,
     ):
         finished = trainer.run(on_step=journal.write, stop_asked=stop_asked)
     if not finished:
-        click.echo(f"{unfinished}: what is done so far. Go on with the same command.")
-        return EXIT_INTERRUPTED
+        return False
     with progress_of_amount(1.0, "first occurrences") as advance:
         scorer = trainer.scorer(on_progress=advance)
     scorer.save(
         out,
         provenance={
-            "texts": facts,
-            "budget": str(amount),
+            **provenance,
+            "budget": str(budget),
             "steps": trainer.state.step,
             "characters_scored": trainer.state.num_characters,
             "seconds": round(trainer.state.seconds, 1),
-            "seed": seed,
+            "seed": config.seed,
             "settings": json.loads(json.dumps(trainer.config_facts())),
         },
     )
@@ -136,13 +188,19 @@ def meta_train(
     click.echo(
         f"{out}: a scorer, trained on {trainer.state.num_characters:,} characters of {len(trainer.texts)} texts"
     )
-    return 0
+    return True
 
 
-def _read_texts(
-    free: tuple[str, ...], other: tuple[str, ...], leave_out: set[str]
+def read_texts(
+    free: Sequence[str], other: Sequence[str], leave_out: str
 ) -> "tuple[list[MetaText], list[dict[str, object]]]":
-    """Texts of all corpora but of languages that are left out, and where each is from."""
+    """Texts of all corpora but of languages that are left out, and where each is from.
+
+    Args:
+        free: corpora whose letters may be learned.
+        other: corpora of which nothing but the use of evidence is learned.
+        leave_out: codes joined by commas.
+    """
     import hashlib
     from dataclasses import replace
 
@@ -150,7 +208,8 @@ def _read_texts(
     from protoglot.languages import codes_for
     from protoglot.reading.episodes import MetaText
 
-    barred = leave_out.union(*(codes_for(code) for code in leave_out)) if leave_out else set()
+    left_out = {code.strip() for code in leave_out.split(",") if code.strip()}
+    barred = left_out.union(*(codes_for(code) for code in left_out))
     texts, facts = [], []
     for names, is_free in ((free, True), (other, False)):
         for name in names:

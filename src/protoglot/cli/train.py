@@ -1,12 +1,17 @@
 """``protoglot train``."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from protoglot.cli.computing import SEED, computing_options, prepare
 from protoglot.cli.corpus import corpus_options, open_selected
 from protoglot.cli.main import EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from protoglot.corpus.interface import Corpus
+    from protoglot.training.runs import RunPlan
 
 
 @click.command()
@@ -85,15 +90,11 @@ def train(
     """
     from dataclasses import replace
 
-    from protoglot.cli.stopping import stop_on_signals
     from protoglot.model.config import PRESETS, Conditioning
     from protoglot.training.budget import Budget
     from protoglot.training.config import PRESETS as TRAINING_PRESETS
     from protoglot.training.data import Inventory
-    from protoglot.training.loop import Ending
-    from protoglot.training.monitor import format_seconds, watch, with_tensorboard
     from protoglot.training.runs import RUN, RunPlan
-    from protoglot.training.runs import train as train_run
 
     if resume and not (run / RUN).exists():
         raise click.UsageError(f"--resume: no run in {run}; wanted the directory of one as --out, or no --resume")
@@ -118,14 +119,42 @@ def train(
         corpus=corpus_name,
         languages=tuple(record.code for record in opened.languages()),
     )
+    if not train_network(opened, plan, run, resume=resume, device=chosen, tensorboard=tensorboard):
+        click.echo("Go on with the same command and --resume.")
+        return EXIT_INTERRUPTED
+    click.echo(f"Score it: protoglot evaluate {run} --corpus {corpus_name}")
+    return 0
+
+
+def train_network(
+    corpus: "Corpus", plan: "RunPlan", run: Path, *, resume: bool, device: str, tensorboard: bool = False
+) -> bool:
+    """Train a model, or go on training it, and show how it goes; Ctrl-C saves and stops.
+
+    Args:
+        corpus: text.
+        plan: settings.
+        run: directory of the run.
+        resume: go on with what is there, if anything is.
+        device: where to compute.
+        tensorboard: also write TensorBoard logs.
+
+    Returns:
+        Whether it is finished.
+    """
+    from protoglot.cli.stopping import stop_on_signals
+    from protoglot.training.loop import Ending
+    from protoglot.training.monitor import format_seconds, watch, with_tensorboard
+    from protoglot.training.runs import train as train_run
+
     with (
         watch() as screen,
         with_tensorboard(screen, run, enabled=tensorboard) as monitor,
         stop_on_signals(lambda: monitor.message("stopping after this step, and saving ...")) as stop_asked,
     ):
-        monitor.message(f"reading {len(plan.languages)} languages of {opened.name}")
+        monitor.message(f"reading {len(plan.languages)} languages of {corpus.name}")
         trained, ending, state = train_run(
-            opened, plan, run, resume=resume, device=chosen, monitor=monitor, stop_asked=stop_asked
+            corpus, plan, run, resume=resume, device=device, monitor=monitor, stop_asked=stop_asked
         )
     num_weights = sum(weight.numel() for weight in trained.model.parameters())
     click.echo(
@@ -133,8 +162,4 @@ def train(
         f"in {format_seconds(state['seconds'])}; {num_weights / 1e6:.2f} M weights, "
         f"{len(trained.fold.training)} languages"
     )
-    if ending is Ending.INTERRUPTED:
-        click.echo("Go on with the same command and --resume.")
-        return EXIT_INTERRUPTED
-    click.echo(f"Score it: protoglot evaluate {run} --corpus {corpus_name}")
-    return 0
+    return ending is not Ending.INTERRUPTED

@@ -10,8 +10,8 @@ Outputs:
     ``new_hidden``, ``new_cell``, float32 (L, B, H): state after the last id.
 
 The metadata hold the vocabulary (``characters``: code points as JSON, the first of which has the id 3, after the ids of
-BEGIN, END and OTHER) and the language. What typology says of the language has become part of the weights. The n-gram,
-what learns in context, neighbours, the mixer and the calibration of a model are not part of the file.
+BEGIN, END and OTHER) and the language. What typology says of the language has become part of the weights. The n-gram
+and the calibration of a model are not part of the file.
 """
 
 import json

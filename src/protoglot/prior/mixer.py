@@ -1,20 +1,14 @@
 r"""The universal mixer: how far to trust the network and the n-gram of each order, learned once for all languages.
 
-A text is predicted by C components: the adapted network, what learns in context and the n-gram with its neighbours if
-there are such things, and the n-gram of every order. Three ways to mix them:
+A text is predicted by C components: the adapted network, and the n-gram of every order. Two ways to mix them:
 
 * log-linear: :math:`p(c) \propto \prod_k p_k(c)^{w_k}`, with weights from a small gating network that sees how
   sure each component is (its entropy and its largest probability), how long a context the n-gram knows, and how
   much text there was to learn from;
-* corrected: the same, times a factor for each character :math:`c` that a second small network finds from what all
-  components say of it and from what the gating network :math:`h` sees,
-  :math:`\exp r(\log p_1(c), \ldots, \log p_C(c); h)`. A product of powers is small where any
-  component is sure that a character does not come; the correction can tell a component that knows from one that has
-  not seen it yet;
 * linear, the control: :math:`p(c) = \sum_k w_k \, p_k(c)`, with weights that depend on the length of the known
   context alone.
 
-Nothing in any of them depends on which characters or which language: weights learned on some languages serve any other.
+Nothing in either depends on which characters or which language: weights learned on some languages serve any other.
 """
 
 import math
@@ -36,15 +30,7 @@ class Mixing(StrEnum):
     """How components are mixed."""
 
     LOG_LINEAR = "log-linear"
-    CORRECTED = "corrected"
     LINEAR = "linear"
-
-
-DEFAULT_MIXING = Mixing.CORRECTED
-"""What models have unless they are asked for another."""
-
-_LEAST = -14.0
-"""Log-probabilities below this look alike to the correction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +47,8 @@ class Mixer(nn.Module):
 
     Args:
         mixing: how they are mixed.
-        num_components: C, those that are no n-gram first, then the n-gram of orders 1, 2, ...
+        num_components: C, the network first, then the n-gram of orders 1, 2, ...
         hidden_size: units of the gating network, G; the linear mixer has none.
-        correction_size: units of the network that corrects, R; other mixers have none.
         seed: initial weights.
     """
 
@@ -73,16 +58,14 @@ class Mixer(nn.Module):
         num_components: int,
         *,
         hidden_size: int = 32,
-        correction_size: int = 16,
         seed: int = 0,
     ) -> None:
         super().__init__()
         self.mixing = mixing
         self.num_components = num_components
         self.hidden_size = hidden_size
-        self.correction_size = correction_size
         generator = torch.Generator().manual_seed(seed)
-        if mixing is not Mixing.LINEAR:
+        if mixing is Mixing.LOG_LINEAR:
             num_inputs = 2 * num_components + num_components + 1  # order n knows contexts of 0 to n - 1 symbols
             self.hidden_weight = nn.Parameter(torch.empty(hidden_size, num_inputs))
             self.hidden_weight.data.normal_(0, num_inputs**-0.5, generator=generator)
@@ -92,12 +75,6 @@ class Mixer(nn.Module):
             self.output_bias = nn.Parameter(
                 torch.full((num_components,), math.log(math.expm1(1 / num_components)))
             )
-        if mixing is Mixing.CORRECTED:
-            self.said_weight = nn.Parameter(torch.empty(correction_size, num_components))  # (R, C)
-            self.said_weight.data.normal_(0, num_components**-0.5, generator=generator)
-            self.said_bias = nn.Parameter(torch.zeros(correction_size))
-            self.place_weight = nn.Parameter(torch.zeros(correction_size, hidden_size))  # (R, G)
-            self.correction = nn.Parameter(torch.zeros(correction_size))  # none, at the start
         if mixing is Mixing.LINEAR:
             self.by_depth = nn.Parameter(torch.zeros(num_components, num_components))  # depth, component
 
@@ -110,20 +87,11 @@ class Mixer(nn.Module):
         place = self._place(predictions)
         weights = F.softplus(F.linear(place, self.output_weight, self.output_bias))  # (N, C), all positive
         scores = torch.einsum("nc,ncv->nv", weights, parts)
-        if self.mixing is Mixing.CORRECTED:
-            scores = scores + self._correct(parts, place)
         return F.log_softmax(scores, dim=1)
 
     def nats(self, predictions: Predictions, targets: Tensor) -> Tensor:
         """Cost of the ids that came, given as positions in the distribution, (N,)."""
         return -self.forward(predictions).gather(1, targets.unsqueeze(1)).squeeze(1)
-
-    def _correct(self, parts: Tensor, place: Tensor) -> Tensor:
-        """What is added to the score of each character, (N, V - 1)."""
-        said = (parts.clamp_min(_LEAST) / 4 + 1).transpose(1, 2)  # (N, V - 1, C)
-        here = F.linear(place, self.place_weight, self.said_bias).unsqueeze(1)  # (N, 1, R)
-        found: Tensor = F.gelu(F.linear(said, self.said_weight) + here) @ self.correction
-        return found
 
     def _place(self, predictions: Predictions) -> Tensor:
         """What the gating network sees of each position, (N, G)."""
@@ -203,7 +171,6 @@ def mixer_parts(mixer: Mixer) -> tuple[dict[str, object], dict[str, NDArray[Any]
         "mixing": str(mixer.mixing),
         "num_components": mixer.num_components,
         "hidden_size": mixer.hidden_size,
-        "correction_size": mixer.correction_size,
     }
     return facts, {name: weight.detach().cpu().numpy() for name, weight in mixer.named_parameters()}
 
@@ -216,7 +183,6 @@ def mixer_from_parts(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]
     """
     try:
         sizes = {key: facts[key] for key in ("num_components", "hidden_size")}
-        sizes["correction_size"] = facts.get("correction_size", 1)  # older mixers had no correction
         if not all(type(value) is int and 0 < value < 1000 for value in sizes.values()):
             raise ValueError(f"sizes {sizes}")
         mixer = Mixer(Mixing(facts["mixing"]), **sizes)

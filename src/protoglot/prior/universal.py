@@ -21,12 +21,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from protoglot.artefacts import HEADER, load_artefact, save_artefact
+from protoglot.artefacts import HEADER, load_artefact, refuse_former_parts, save_artefact
 from protoglot.errors import ConfigError, StorageError
-from protoglot.incontext.model import network_from_parts, network_parts
-from protoglot.incontext.network import InContextNetwork
 from protoglot.model.network import NUM_UNPREDICTED
-from protoglot.neighbours.library import Library
 from protoglot.ngram import NGramConfig
 from protoglot.prior.calibration import Calibration
 from protoglot.prior.methods import AdaptationConfig, Method
@@ -39,8 +36,6 @@ _FISHER = "fisher"
 _SPREAD = "spread"
 _FREQUENCIES = "frequencies"
 _WEIGHTS = "weights"
-_IN_CONTEXT = "incontext"
-_LIBRARY = "library"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,24 +52,13 @@ class Tuned:
     """The best n-gram."""
 
     mixers: Mapping[Mixing, Mixer] = field(default_factory=dict)
-    """How to mix the network of the best method with the other components."""
-
-    neighbour_mixers: Mapping[Mixing, Mixer] = field(default_factory=dict)
-    """The same for a language that has neighbours."""
+    """How to mix the network of the best method with the n-gram."""
 
     calibration: Calibration | None = None
     """For a language without any text."""
 
     trials: tuple[Mapping[str, object], ...] = ()
     """All that was tried, with its scores."""
-
-    strangers: tuple[str, ...] = ()
-    """Languages of another corpus that the mixers were learned on, too: its name, and their codes there."""
-
-    def mixer(self, mixing: Mixing, *, neighbours: bool = False) -> Mixer | None:
-        """A mixer of some kind; where tuning knew of no correction, without one."""
-        mixers = self.neighbour_mixers if neighbours else self.mixers
-        return mixers.get(mixing, mixers.get(Mixing.LOG_LINEAR) if mixing is Mixing.CORRECTED else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +85,6 @@ class UniversalPrior:
 
     spread: Mapping[str, Tensor] | None = None
     """Variance of the weights across languages (see :mod:`protoglot.prior.spread`), by name of the weight."""
-
-    incontext: InContextNetwork | None = None
-    """What was taught to learn in context (see :mod:`protoglot.incontext.network`); its ids are those of the mean."""
-
-    library: Library | None = None
-    """N-grams of the training languages (see :mod:`protoglot.neighbours.model`); their ids are those of the mean."""
 
     tuned: Tuned | None = None
     """Settings and mixers that were found on validation languages."""
@@ -154,11 +132,6 @@ class UniversalPrior:
         tensors[_FREQUENCIES] = {_FREQUENCIES: self.frequencies}
         if self.spread is not None:
             tensors[_SPREAD] = {name: values.cpu().numpy() for name, values in self.spread.items()}
-        content["incontext"] = None
-        if self.incontext is not None:
-            content["incontext"], tensors[_IN_CONTEXT] = network_parts(self.incontext)
-        if self.library is not None:
-            tensors[_LIBRARY] = self.library.parts()
         content["tuned"] = None if self.tuned is None else _tuned_parts(self.tuned, tensors)
         content["packed"] = _pack(tensors) if packed else None
         save_artefact(path, kind=KIND, content=content, tensors=tensors)
@@ -171,6 +144,7 @@ class UniversalPrior:
             StorageError: if it is damaged or something else.
         """
         content, tensors = load_artefact(path, kind=KIND)
+        refuse_former_parts(content, name=str(path / HEADER))
         if content.get("packed") is not None:
             _unpack(tensors, content["packed"], name=str(path / HEADER))
         mean = trained_from_parts(content, tensors, path=path, device=device)
@@ -199,22 +173,8 @@ class UniversalPrior:
                 f"{path / HEADER}: damaged; wanted prior_variance, num_training_sequences, num_sequences and "
                 "frequencies"
             )
-        tuned, taught = content.get("tuned"), content.get("incontext")
-        incontext = None
-        if taught is not None:
-            incontext = network_from_parts(taught, tensors.get(_IN_CONTEXT, {}), name=str(path / HEADER))
-            if incontext.vocabulary_size != len(mean.vocabulary):
-                raise StorageError(
-                    f"{path / HEADER}: an in-context network of {incontext.vocabulary_size} ids; "
-                    f"wanted {len(mean.vocabulary)}, as the prior has"
-                )
-        library = None
-        if _LIBRARY in tensors:
-            file = path / f"{_LIBRARY}.safetensors"
-            library = Library.from_parts(tensors[_LIBRARY], vocabulary_size=len(mean.vocabulary), name=str(file))
+        tuned = content.get("tuned")
         chosen = None if tuned is None else _tuned_from_parts(tuned, tensors, name=str(path / HEADER))
-        if chosen is not None:
-            _check_fit(chosen, incontext, library, name=str(path / HEADER))
         return cls(
             mean=mean,
             fisher={name: torch.tensor(values).to(device) for name, values in fisher.items()},
@@ -225,17 +185,13 @@ class UniversalPrior:
             spread=None
             if spread is None
             else {name: torch.tensor(values).to(device) for name, values in spread.items()},
-            incontext=incontext,
-            library=library,
             tuned=chosen,
         )
 
 
 def _pack(tensors: dict[str, Mapping[str, NDArray[Any]]]) -> dict[str, object]:
     """Pack means and scales in place; returns what unpacking needs to know."""
-    for part in (_WEIGHTS, _IN_CONTEXT):
-        if part in tensors:
-            tensors[part] = pack_means(tensors[part])
+    tensors[_WEIGHTS] = pack_means(tensors[_WEIGHTS])
     ranges: dict[str, object] = {}
     for part in (_FISHER, _SPREAD):
         if part in tensors:
@@ -247,9 +203,7 @@ def _unpack(tensors: dict[str, dict[str, NDArray[Any]]], ranges: object, *, name
     """Undo :func:`_pack` in place."""
     if not isinstance(ranges, dict) or not set(ranges) <= {_FISHER, _SPREAD} or _WEIGHTS not in tensors:
         raise StorageError(f"{name}: damaged; wanted the ranges of packed tensors")
-    for part in (_WEIGHTS, _IN_CONTEXT):
-        if part in tensors:
-            tensors[part] = {**unpack_means(tensors[part])}
+    tensors[_WEIGHTS] = {**unpack_means(tensors[_WEIGHTS])}
     for part, found in ranges.items():
         tensors[part] = {**unpack_scales(tensors.get(part, {}), found, name=name)}
 
@@ -262,39 +216,17 @@ def _check_values(arrays: Mapping[str, NDArray[Any]], *, least: float, file: Pat
 
 def _tuned_parts(tuned: Tuned, tensors: dict[str, Mapping[str, NDArray[Any]]]) -> dict[str, object]:
     """What was tuned as JSON values; arrays are added to the tensors."""
-    mixers, neighbour_mixers = {}, {}
+    mixers = {}
     for mixing, mixer in tuned.mixers.items():
         mixers[str(mixing)], tensors[f"mixer-{mixing}"] = mixer_parts(mixer)
-    for mixing, mixer in tuned.neighbour_mixers.items():
-        neighbour_mixers[str(mixing)], tensors[f"neighbour-mixer-{mixing}"] = mixer_parts(mixer)
     return {
         "best": str(tuned.best),
         "methods": [config.to_json() for config in tuned.methods.values()],
         "ngram": tuned.ngram.to_json(),
         "mixers": mixers,
-        "neighbour_mixers": neighbour_mixers,
         "calibration": None if tuned.calibration is None else asdict(tuned.calibration),
         "trials": [dict(trial) for trial in tuned.trials],
-        "strangers": list(tuned.strangers),
     }
-
-
-def _check_fit(tuned: Tuned, incontext: InContextNetwork | None, library: Library | None, *, name: str) -> None:
-    """Refuse mixers, or an n-gram, that are not those of the components there are.
-
-    Raises:
-        StorageError: with the numbers found and wanted.
-    """
-    wanted = tuned.ngram.order + (1 if incontext is None else 2)
-    sizes = [(mixing, mixer.num_components, wanted) for mixing, mixer in tuned.mixers.items()]
-    sizes += [(mixing, mixer.num_components, wanted + 1) for mixing, mixer in tuned.neighbour_mixers.items()]
-    for mixing, found, wanted in sizes:
-        if found != wanted:
-            raise StorageError(f"{name}: {mixing} mixer of {found} components; wanted {wanted}")
-    if tuned.neighbour_mixers and library is None:
-        raise StorageError(f"{name}: mixers for neighbours, and no n-grams of languages; wanted both or neither")
-    if incontext is not None and incontext.config.ngram != tuned.ngram:
-        raise StorageError(f"{name}: taught with another n-gram than it was tuned for; wanted the same")
 
 
 def _tuned_from_parts(
@@ -302,7 +234,7 @@ def _tuned_from_parts(
 ) -> Tuned:
     try:
         methods = [AdaptationConfig.from_json(entry, name=name) for entry in content["methods"]]
-        return Tuned(
+        found = Tuned(
             best=Method(content["best"]),
             methods={config.method: config for config in methods},
             ngram=NGramConfig.from_json(content["ngram"], name=name),
@@ -310,15 +242,15 @@ def _tuned_from_parts(
                 Mixing(mixing): mixer_from_parts(facts, tensors[f"mixer-{mixing}"], name=name)
                 for mixing, facts in content["mixers"].items()
             },
-            neighbour_mixers={
-                Mixing(mixing): mixer_from_parts(facts, tensors[f"neighbour-mixer-{mixing}"], name=name)
-                for mixing, facts in content.get("neighbour_mixers", {}).items()
-            },
             calibration=None if content["calibration"] is None else Calibration(**content["calibration"]),
             trials=tuple(content["trials"]),
-            strangers=tuple(str(code) for code in content.get("strangers") or ()),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StorageError(f"{name}: damaged settings of adaptation ({error!r})") from error
     except ConfigError as error:
         raise StorageError(str(error)) from error
+    wanted = found.ngram.order + 1
+    for mixing, mixer in found.mixers.items():
+        if mixer.num_components != wanted:
+            raise StorageError(f"{name}: {mixing} mixer of {mixer.num_components} components; wanted {wanted}")
+    return found

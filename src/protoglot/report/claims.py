@@ -166,7 +166,7 @@ def rivalries(study: Study) -> list[Comparison]:
             rival = joint(None, "n-gram")
         else:
             continue
-        wanted = setting.method in (*NETWORKS, "joint", "mixture", "corrected-mixture", "linear-mixture")
+        wanted = setting.method in (*NETWORKS, "joint", "mixture", "linear-mixture")
         if wanted and study.measures.by_language(rival):
             comparisons.append(Comparison(statement=setting.full_label, lower=setting, higher=rival))
     return comparisons

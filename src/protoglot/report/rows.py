@@ -22,7 +22,7 @@ REGIMES = ("zero-shot", "few-shot", "joint")
 CONDITIONINGS = ("bare", "oest", "plat")
 METHODS = (
     *("ninf", "fitu", "univ", "l2-sp", "hier", "joint"),
-    *("n-gram", "mixture", "corrected-mixture", "linear-mixture", "calibrated"),
+    *("n-gram", "mixture", "linear-mixture", "calibrated"),
 )
 """All methods, networks alone first."""
 

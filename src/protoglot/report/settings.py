@@ -19,7 +19,6 @@ METHOD_NAMES = {
     "joint": "JOINT",
     "n-gram": "n-gram",
     "mixture": "n-gram +",
-    "corrected-mixture": "n-gram + (corrected)",
     "linear-mixture": "n-gram + (linear)",
     "calibrated": "UNIV calibrated",
 }
@@ -33,7 +32,6 @@ METHOD_SENTENCES = {
     "joint": "one network trained on all languages, the held-out ones too",
     "n-gram": "interpolated character n-gram of the same sentences alone",
     "mixture": "gated log-linear mixture of the network and the n-gram",
-    "corrected-mixture": "such a mixture, corrected for each character by what network and n-gram say of it",
     "linear-mixture": "linear mixture of the network and the n-gram, the control",
     "calibrated": "mean of the universal prior, calibrated on validation languages",
 }

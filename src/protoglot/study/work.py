@@ -22,6 +22,7 @@ from protoglot.devices import prepare_cpu
 from protoglot.errors import ConfigError
 from protoglot.evaluation import evaluate, make_scored_text
 from protoglot.generation import GenerationConfig
+from protoglot.mixture import score_mixture
 from protoglot.model.config import PRESETS, Conditioning
 from protoglot.model.network import LanguageModel
 from protoglot.model.sampling import generate
@@ -285,30 +286,21 @@ class Desk:
         sample: Sequence[str],
         started: float,
     ) -> list[Row]:
-        """The network mixed with the n-gram of the same sentences in all ways; the linear one is a control."""
+        """The network mixed with the n-gram of the same sentences in both ways; the linear one is a control."""
         settings: Any = unit.settings
         if prior.tuned is None or not prior.tuned.mixers:
             raise ConfigError(f"{unit.name}: its prior has no mixer; wanted one that tuning has learned")
         ngram = NGram.train(
             sample, learned.vocabulary, order=prior.tuned.ngram.order, smoothing=prior.tuned.ngram.smoothing
         )
-        names = {
-            Mixing.LOG_LINEAR: "mixture",
-            Mixing.CORRECTED: "corrected-mixture",
-            Mixing.LINEAR: "linear-mixture",
-        }
+        names = {Mixing.LOG_LINEAR: "mixture", Mixing.LINEAR: "linear-mixture"}
         rows = []
         for mixing, mixer in sorted(prior.tuned.mixers.items()):
             place.stop_if_asked()
-            mixed = AdaptedModel(
-                network=learned.network,
-                vocabulary=learned.vocabulary,
-                features=self._vector(settings),
+            score = score_mixture(
+                *(mixer, learned.network, learned.features, ngram, self._test(settings)),
                 num_characters=sum(len(sentence) + 1 for sentence in sample),
-                ngram=ngram,
-                mixer=mixer,
             )
-            score = mixed.score(self._test(settings))
             rows.append(
                 _score_row(
                     *(unit, place, score, started),

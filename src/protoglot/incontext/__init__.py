@@ -1,1 +1,0 @@
-"""Learning a language by reading its sentences, without changing a weight."""
