@@ -16,15 +16,15 @@ help:
 # One stamp per set of extras: `make run` does not wait for the tools of developers.
 $(VENV)/.product: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --editable .
+	$(PIP) install --quiet --editable ".[ppmd]"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.product
-	$(PIP) install --quiet --editable ".[test]"
+	$(PIP) install --quiet --editable ".[ppmd,test]"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test
-	$(PIP) install --quiet --editable ".[dev]"
+	$(PIP) install --quiet --editable ".[ppmd,dev]"
 	@touch $@
 
 run: $(VENV)/.product

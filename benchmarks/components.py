@@ -1,4 +1,4 @@
-"""What each component of the models of before would bring to the reader.
+"""What other models would bring to the reader as components: those of the paper, and an n-gram.
 
 At each character of a test the reader and a component each have a distribution over what comes next. They are combined
 as ``p ∝ p_reader ** a * p_component ** b``, normalised; a and b are those that make the other languages cheapest (each
@@ -11,7 +11,8 @@ these comes, the reader says.
 The page is that of the reading benchmark, or its first sentences; the test are 40 lines of the last tenth.
 
 ``run`` makes the rows of a page and a mode anew, ``table`` a Markdown table of all. What components predicted is kept
-in a folder: one that is added later does not ask the others again.
+in a folder: one that is added later does not ask the others again. Some components are no longer part of protoglot.
+They cannot be run; their rows are kept, and the table names the commit that they were measured at.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 from reading_rows import describe, read_rows
 from reading_systems import (
+    NGRAM_ORDER,
     ONLINE,
     Setting,
-    former_model,
     identity_of,
     load_scorer,
     online_model,
@@ -43,6 +44,7 @@ from protoglot.storage import write_atomically
 
 if TYPE_CHECKING:
     from protoglot.adapted import AdaptedModel
+    from protoglot.ngram import NGram
     from protoglot.reading.reader import Reader
     from protoglot.vocabulary import Vocabulary
 
@@ -62,7 +64,7 @@ LABELS = {
         "zero-shot": "LSTM w*, zero-shot",
         "fitu": "LSTM, FITU",
         "univ": "LSTM, UNIV",
-        "ngram": "n-gram (Kneser-Ney 7)",
+        "ngram": f"n-gram (Kneser-Ney {NGRAM_ORDER})",
         "neighbours": "n-gram with neighbours",
         "in-context": "in-context network",
         "former": "former whole model",
@@ -73,6 +75,9 @@ LABELS = {
         ONLINE: "LSTM, UNIV with online MAP",
     },
 }
+REMOVED = ("neighbours", "in-context", "former")
+"""Components that are no longer part of protoglot: there are rows of them, and no code."""
+
 KEPT = 0.5
 """Percent: a component that brings less is no part of the reader."""
 
@@ -135,7 +140,7 @@ def main() -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Predict, fit and write the rows of some pages and modes; others are kept."""
+    """Predict, fit and write the rows of some pages and modes; others and those of removed components are kept."""
     from protoglot.devices import prepare_cpu
 
     prepare_cpu(1)
@@ -144,26 +149,35 @@ def run(arguments: argparse.Namespace) -> None:
     setting = Setting(arguments.scorer)
     facts = {
         "scorer": identity_of("reader", setting),
-        "prior": identity_of("former", setting),
+        "prior": identity_of("univ", setting),
         **describe(),
     }
     arguments.predictions.mkdir(parents=True, exist_ok=True)
     made = {(number, mode) for number in pages for mode in modes}
-    rows = [row for row in read_rows(arguments.out) if (row["page"], row["mode"]) not in made]
+    rows = [
+        row
+        for row in read_rows(arguments.out)
+        if (row["page"], row["mode"]) not in made or row["component"] in REMOVED
+    ]
     for number in pages:
         tests = {}
         for code in languages:
             start = time.perf_counter()
             tests[code] = LanguageTest(arguments.corpus, code, number, setting, arguments.predictions)
             for mode in modes:
-                for component in LABELS[mode]:
+                for component in components_of(mode):
                     tests[code].predictions(mode, component)
             print(f"{code}, page of {number}: predicted in {time.perf_counter() - start:.0f} s", flush=True)
         for mode in modes:
-            for component in LABELS[mode]:
+            for component in components_of(mode):
                 rows += [{**row, **facts} for row in leave_one_out(tests, mode, component)]
         write_atomically(arguments.out, "".join(json.dumps(row) + "\n" for row in rows))
     print(make_table(rows), end="")
+
+
+def components_of(mode: str) -> list[str]:
+    """The components that can be run."""
+    return [component for component in LABELS[mode] if component not in REMOVED]
 
 
 class LanguageTest:
@@ -224,23 +238,25 @@ class LanguageTest:
             for piece in online.along(join(self.test)):
                 yield piece.vocabulary, piece.log_probabilities.double().numpy(), piece.text
             return
-        if component in ("zero-shot", "fitu", "univ"):
-            model = self._model(component)
-
-            def predict(lines: Sequence[str]) -> list[Any]:
-                return [found for found, _ in model.log_probabilities(lines)]
-        else:
-            model = self._model("former")
-
-            def predict(lines: Sequence[str]) -> list[Any]:
-                return list(component_along(model, component, lines))
-
+        if component == "ngram":
+            ngram = self._ngram()
+            for line in self.test:
+                yield ngram.vocabulary, np.log(ngram.distributions(line)[0]), join([line])
+            return
+        model = self._model(component)
         for lines in [[line] for line in self.test] if mode == STATIC else [self.test]:
-            found = np.concatenate([part.double().numpy() for part in predict(lines)])
-            yield model.vocabulary, found, join(lines)
+            found = [part.double().numpy() for part, _ in model.log_probabilities(lines)]
+            yield model.vocabulary, np.concatenate(found), join(lines)
+
+    def _ngram(self) -> "NGram":
+        """The n-gram of the page, over the characters that the networks have."""
+        from protoglot.ngram import NGram, Smoothing
+
+        vocabulary = universal_prior().mean.vocabulary.extended(self.page)
+        return NGram.train(self.page, vocabulary, order=NGRAM_ORDER, smoothing=Smoothing.KNESER_NEY)
 
     def _model(self, name: str) -> "AdaptedModel":
-        """A model of the page, made once."""
+        """A network of the page, made once."""
         if name not in self._models:
             self._models[name] = self._make(name)
         return self._models[name]
@@ -249,32 +265,11 @@ class LanguageTest:
         from protoglot.adaptation import learn_language
         from protoglot.prior.methods import Method
 
-        if name == "former":
-            return former_model(self.page, self.language)
         prior = universal_prior()
-        if name == "univ" and prior.tuned is not None and prior.tuned.best is Method.UNIV:
-            return replace(self._model("former"), mixer=None)
         features = typology_of(prior, self.language)
         if name == "zero-shot":
             return learn_language(prior, [], features=features)
-        config = prior.settings_for(Method(name))
-        return learn_language(prior, self.page, features=features, config=config, mixing=None)
-
-
-def component_along(model: "AdaptedModel", component: str, lines: Sequence[str]) -> Iterator[Any]:
-    """Log-probabilities of a component of the former model along a text; without neighbours, of the n-gram."""
-    if component == "former":
-        yield from (found for found, _ in model.log_probabilities(lines))
-        return
-    assert model.ngram is not None
-    number_beside = 1 if model.incontext is None else 2
-    place = {
-        "in-context": 1,
-        "neighbours": -1 if model.neighbours is None else number_beside,
-        "ngram": -1,
-    }[component]
-    for found, _ in model.side_by_side(model.ngram, lines):
-        yield found.log_probabilities[:, place]
+        return learn_language(prior, self.page, features=features, config=prior.settings_for(Method(name)))
 
 
 def kept(path: Path, make: Callable[[], Predictions]) -> Predictions:
@@ -460,12 +455,12 @@ def make_table(rows: Sequence[Mapping[str, Any]]) -> str:
             own = [row for row in rows if row["page"] == number and row["mode"] == mode]
             if not own:
                 continue
-            reader = statistics.fmean({row["language"]: row["reader"] for row in own}.values())
+            now = [row for row in own if row["component"] not in REMOVED] or own
+            readers = {row["language"]: row["reader"] for row in now}
             name = "each line on its own" if mode == STATIC else "reading on"
-            languages = len({row["language"] for row in own})
             lines = [
-                f"A page of {number} sentences, {name}: bits per character, means over {languages} languages. "
-                f"The reader alone: {reader:.3f}.",
+                f"A page of {number} sentences, {name}: bits per character, means over {len(readers)} languages. "
+                f"The reader alone: {statistics.fmean(readers.values()):.3f}.",
                 "",
                 "| component | alone | with the reader | gain | better in | powers |",
                 "|---|---:|---:|---:|---:|---:|",
@@ -474,6 +469,10 @@ def make_table(rows: Sequence[Mapping[str, Any]]) -> str:
                 some = [row for row in own if row["component"] == component]
                 if not some:
                     continue
+                if component in REMOVED:
+                    commits = ", ".join(sorted({row["commit"] for row in some}))
+                    label += f" (no longer part of protoglot; measured at commit {commits})"
+                reader = statistics.fmean(row["reader"] for row in some)  # of that commit
                 combined = statistics.fmean(row["combined"] for row in some)
                 alone = statistics.fmean(row["alone"] for row in some)
                 better = sum(row["combined"] < row["reader"] for row in some)

@@ -34,6 +34,9 @@ def main() -> None:
     tabulating.add_argument("rows", type=Path, nargs="?", default=ROWS)
     tabulating.add_argument("--scorer", default="", help="beginning of its SHA-256 [default: of the last row]")
     tabulating.add_argument("--out", type=Path, help="write the tables here and do not print them")
+    tabulating.add_argument(
+        "--readme", type=Path, help="also write the small table between the markers of this page"
+    )
     tabulating.add_argument("--csv", type=Path, help="figures by language [default: beside the rows]")
     curve = actions.add_parser("curve").add_subparsers(dest="curve_action", required=True)
     allowed = [system for system in LABELS if system not in NO_CURVE]
@@ -124,6 +127,9 @@ def tabulate(arguments: argparse.Namespace) -> None:
     else:
         write_atomically(arguments.out, tables)
         print(f"written {arguments.out}")
+    if arguments.readme is not None:
+        reading_table.update_readme(arguments.readme, rows)
+        print(f"written {arguments.readme}")
     path = arguments.csv or arguments.rows.with_suffix(".csv")
     write_atomically(path, reading_table.make_csv(rows))
     if arguments.out is not None:

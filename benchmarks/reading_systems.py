@@ -45,18 +45,23 @@ READERS: dict[str, dict[str, bool]] = {
     "reader": {},
     "fast": {"with_letters": False},
     "offline": {"learn_online": False},
+    "told": {},
 }
+TOLD = "told"
+"""The reader that gets the code of the language before it reads; the others get text and nothing else."""
+
 NETWORKS = ("univ", "fitu")
 """Methods of the paper."""
 
 ONLINE = "univ-online"
-NO_CURVE = ("fitu", "paq8px")
+NO_CURVE = ("fitu", "paq8px", TOLD)
 """Systems that are not on the page curve."""
 
 LABELS = {
     "reader": "reader",
     "fast": "reader `--fast`",
     "offline": "reader, no online weights",
+    "told": "reader, told the language",
     "paq8px": "paq8px 216 `-5` (measured elsewhere)",
     "ppmd": "PPMd",
     "ngram": f"n-gram (Kneser-Ney {NGRAM_ORDER})",
@@ -64,7 +69,7 @@ LABELS = {
     ONLINE: "LSTM, UNIV with online MAP",
     "fitu": "LSTM, FITU",
 }
-BY_DEFAULT = ("reader", "fast", "offline", "paq8px", "ppmd", "ngram")
+BY_DEFAULT = ("reader", "fast", "offline", "told", "paq8px", "ppmd", "ngram")
 
 # paq8px on the news: page, reading on. Facts of another program, from the README beside compressors.csv.
 PAQ8PX_NEWS = {
@@ -122,7 +127,8 @@ def identity_of(system: str, setting: Setting) -> str:
 def measure(system: str, material: Material, setting: Setting) -> Measured | None:
     """All measures of a system on a language; ``None`` where nothing is known of it."""
     if system in READERS:
-        return measure_reader(load_scorer(setting.scorer), material, **READERS[system])
+        language = material.source.language if system == TOLD else ""
+        return measure_reader(load_scorer(setting.scorer), material, language=language, **READERS[system])
     if system in NETWORKS:
         return measure_network(material, system)
     if system == ONLINE:
@@ -132,12 +138,12 @@ def measure(system: str, material: Material, setting: Setting) -> Measured | Non
     return measure_ppmd(material) if system == "ppmd" else measure_ngram(material)
 
 
-def measure_reader(scorer: "Scorer", material: Material, **options: bool) -> Measured:
-    """A reader, which gets the text and nothing else."""
+def measure_reader(scorer: "Scorer", material: Material, *, language: str = "", **options: bool) -> Measured:
+    """A reader."""
     from protoglot.reading.reader import Reader
 
     found = Measured()
-    reader = Reader(scorer, **options)
+    reader = Reader(scorer, language=language, **options)
     begin, pieces = time.perf_counter(), [0.0]
     scoring = 0.0  # seconds that do not belong to the page
     for first, last in pairwise((0, *LEVELS)):
@@ -381,7 +387,7 @@ def univ_bits(text: str, language: str) -> NDArray[np.float64]:
     ends = [2**i for i in range(len(lines).bit_length()) if 2**i < len(lines)]
     pieces: list[NDArray[np.float64]] = []
     for first, last in pairwise((0, *ends, len(lines))):
-        model = learn_language(prior, lines[:first], features=features, config=config, mixing=None)
+        model = learn_language(prior, lines[:first], features=features, config=config)
         pieces.append(model.nats(lines[:last])[len(join(lines[:first])) :])
     return np.concatenate(pieces)[: len(text)] / math.log(2)  # without the end of a line that was cut
 

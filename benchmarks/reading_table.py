@@ -4,10 +4,13 @@ import csv
 import io
 import statistics
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from reading_systems import LABELS, MEASURES, READERS
 from reading_texts import BIBLES, CORPORA, EBIBLE, ELD, UDHR
+
+from protoglot.storage import write_atomically
 
 Row = dict[str, Any]
 Figures = Mapping[str, Mapping[str, float]]
@@ -24,6 +27,15 @@ HEADS = {
 }
 RIVALS = ("paq8px", "ppmd", "ngram")
 SHORT = {"paq8px": "paq8px", "ppmd": "PPMd", "ngram": "n-gram"}
+SUMMARY_SYSTEMS = ("reader", "fast", "paq8px", "ppmd", "ngram")
+SUMMARY_MEASURES = {
+    "first10": "10 sentences, from nothing",
+    "first30": "30 sentences, from nothing",
+    "page": "page of 100 sentences, from nothing",
+    "on": "100 further sentences, reading on",
+    "static100": "the same, each on its own after the page",
+}
+BEGIN, END = "<!-- reading: begin -->", "<!-- reading: end -->"
 # What was asked for, by corpus, measure and rival: must, aim.
 WANTED = {
     (EBIBLE, "page", "paq8px"): ("0.91, below in 40 of 40", "0.80"),
@@ -83,6 +95,49 @@ def compare(bits: Figures, system: str, rival: str) -> tuple[float, int, int]:
     theirs = [bits[rival][language] for language in languages]
     below = sum(a < b for a, b in zip(ours, theirs, strict=True))
     return statistics.fmean(ours) / statistics.fmean(theirs), below, len(languages)
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Bits per character of the 40 languages in one small table, for the README.
+
+    Raises:
+        SystemExit: if no row is of these languages.
+    """
+    own = [row for row in rows if row["corpus"] == EBIBLE]
+    systems = [system for system in SUMMARY_SYSTEMS if any(row["system"] == system for row in own)]
+    if "reader" not in systems:
+        raise SystemExit("no row of the reader on the 40 languages; wanted those of `reading.py run`")
+    heads = [SHORT.get(system, LABELS[system]) for system in systems]
+    lines = [f"| bits per character | {' | '.join(heads)} |", "|---|" + "---:|" * len(systems)]
+    for measure, name in SUMMARY_MEASURES.items():
+        bits = figures(own, EBIBLE, measure)
+        means = {system: statistics.fmean(bits[system].values()) for system in systems if system in bits}
+        if not means:
+            continue
+        best = min(means.values())
+        cells = [
+            "–"
+            if system not in means
+            else f"**{means[system]:.3f}**"
+            if means[system] == best
+            else f"{means[system]:.3f}"
+            for system in systems
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def update_readme(page: Path, rows: Sequence[Row]) -> None:
+    """Write the summary between the markers of a page.
+
+    Raises:
+        SystemExit: if it does not have each marker once.
+    """
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{page}: wanted {BEGIN!r} and {END!r}, each once")
+    write_atomically(page, f"{before}{BEGIN}\n{summary(rows)}{END}{after}")
 
 
 def make_tables(rows: Sequence[Row]) -> str:

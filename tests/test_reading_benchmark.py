@@ -2,6 +2,7 @@
 
 import csv
 import importlib
+import json
 import math
 import sys
 from pathlib import Path
@@ -240,6 +241,24 @@ def test_tables_say_what_was_measured_and_what_was_asked(benchmark):
     assert table.make_csv(table.chosen_rows(rows[::-1])).splitlines() == lines
 
 
+def test_the_readme_has_the_summary_of_the_rows(benchmark, tmp_path):
+    table = benchmark("reading_table")
+    rows = [make_row("reader", page=150.0, on=110.0), make_row("ppmd", page=300.0, on=90.0)]
+    page = tmp_path / "README.md"
+    page.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")
+    for _ in range(2):  # the second time nothing changes
+        table.update_readme(page, rows)
+        assert page.read_text().startswith(f"before\n{table.BEGIN}\n| bits per character | reader | PPMd |\n")
+        assert page.read_text().endswith(f"{table.END}\nafter\n")
+        assert "| page of 100 sentences, from nothing | **1.500** | 3.000 |" in page.read_text()
+        assert "| 100 further sentences, reading on | 1.100 | **0.900** |" in page.read_text()
+    page.write_text("no markers")
+    with pytest.raises(SystemExit, match="wanted"):
+        table.update_readme(page, rows)
+    with pytest.raises(SystemExit, match="no row of the reader"):
+        table.summary(rows[1:])
+
+
 def test_a_table_is_of_one_scorer(benchmark):
     table = benchmark("reading_table")
     rows = [make_row("reader", identity="1a"), make_row("reader", identity="2b", page=1.0), make_row("ngram")]
@@ -419,6 +438,63 @@ def test_gains_are_of_means_over_languages(benchmark):
         for code, combined in (("aaa", 1.9), ("bbb", 2.02))
     ]
     assert "| LSTM, UNIV | 3.000 | 1.960 | 2.00 % | 1 of 2 | 0.90, 0.10 |" in components.make_table(rows)
+
+
+def test_removed_components_are_marked_and_have_gains_over_the_reader_of_their_time(benchmark):
+    components = benchmark("components")
+    row = {"language": "aaa", "page": 100, "mode": "static", "alone": 3.0, "combined": 1.9, "powers": [0.9, 0.1]}
+    rows = [
+        {**row, "component": "univ", "reader": 1.92, "commit": "new"},
+        {**row, "component": "former", "reader": 2.0, "commit": "old"},
+    ]
+    table = components.make_table(rows)
+    assert "The reader alone: 1.920." in table
+    label = "former whole model (no longer part of protoglot; measured at commit old)"
+    assert f"| {label} | 3.000 | 1.900 | 5.00 % | 1 of 1 | 0.90, 0.10 |" in table
+
+
+def test_components_are_run_and_rows_of_removed_ones_are_kept(benchmark, tmp_path, monkeypatch, capsys):
+    import torch
+
+    from protoglot.online_adaptation import OnlineAdaptation
+    from protoglot.prior.universal import UniversalPrior
+    from tiny import tiny_trained
+    from tiny_scorer import tiny_scorer
+
+    components, rows = benchmark("components"), benchmark("reading_rows")
+    trained = tiny_trained()
+    prior = UniversalPrior(
+        mean=trained,
+        fisher={name: torch.ones_like(weight) for name, weight in trained.model.named_parameters()},
+        frequencies=np.full(len(trained.vocabulary) - 1, 1 / (len(trained.vocabulary) - 1), dtype=np.float32),
+        prior_variance=1.0,
+        num_training_sequences=10,
+        num_sequences=dict.fromkeys(trained.fold.training, 10),
+    )
+    monkeypatch.setattr(components, "universal_prior", lambda: prior)
+    monkeypatch.setattr(components, "typology_of", lambda prior, language: None)
+    monkeypatch.setattr(components, "online_model", lambda language: OnlineAdaptation(prior))
+    monkeypatch.setattr(components, "load_scorer", lambda path: tiny_scorer())
+    monkeypatch.setattr(components, "identity_of", lambda system, setting: system)
+    monkeypatch.setattr(components, "TEST", 2)
+    for code in ("aaa", "bbb"):
+        text = "".join(f"{code}, {verse}\n" for verse in VERSES)
+        (tmp_path / f"{code}.txt").write_text(text, encoding="utf-8")
+    old = {"language": "aaa", "page": 2, "mode": "static", "reader": 2.0, "alone": 3.0, "combined": 1.9}
+    old |= {"powers": [0.9, 0.1], "commit": "old"}
+    out = tmp_path / "rows.jsonl"
+    out.write_text("".join(json.dumps({**old, "component": name}) + "\n" for name in ("former", "univ")))
+    options = ["--corpus", tmp_path, "--predictions", tmp_path / "predictions", "--out", out]
+    command = ["components", "run", *map(str, options), "--languages", "aaa,bbb", "--pages", "2"]
+    monkeypatch.setattr(sys, "argv", command)
+    components.main()
+    made = rows.read_rows(out)
+    assert [row for row in made if row.get("commit") == "old"] == [{**old, "component": "former"}]
+    for mode in ("static", "on"):
+        found = [(row["component"], row["language"]) for row in made[1:] if row["mode"] == mode]
+        assert found == [(name, code) for name in components.components_of(mode) for code in ("aaa", "bbb")]
+    assert all(0 < row["alone"] < 20 and 0 < row["combined"] < 20 for row in made)
+    assert capsys.readouterr().out.endswith(components.make_table(made))
 
 
 def test_the_table_of_components_is_that_of_its_rows(benchmark):
