@@ -162,16 +162,16 @@ def test_scoring_leaves_a_reader_as_it_was(scorer):
 
 def test_scoring_that_is_interrupted_leaves_a_reader_as_it_was(scorer, monkeypatch):
     reader = reader_after(scorer, TEXT)
-    read = Reader._read_piece
+    bits_of = Reader._bits_of
     pieces = iter(range(10))
 
-    def interrupted(self, text):
+    def interrupted(self, gathered):
         if next(pieces):
             raise KeyboardInterrupt
-        return read(self, text)
+        return bits_of(self, gathered)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Reader, "_read_piece", interrupted)
+        patch.setattr(Reader, "_bits_of", interrupted)
         with pytest.raises(KeyboardInterrupt):
             reader.score(some_text(1500))
     assert_same(reader, reader_after(scorer, TEXT))

@@ -5,7 +5,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,8 +25,7 @@ from protoglot.reading.scoring import places_forward, score_batch
 
 KIND = "reader"
 _ADAPTIVE = ("output_layers", "gradient", "first_moment", "second_moment", "counts")
-_FEWEST_IN_PARALLEL = 32  # positions; fewer are not worth a second thread
-_PIECE = 512  # characters whose evidence is in memory at once
+_PIECE = 256  # characters whose evidence is in memory at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,31 @@ class Prediction:
         """The likeliest characters, the likeliest first."""
         order = np.argsort(-self.probabilities, kind="stable")[:number]
         return [(self.characters[i], float(self.probabilities[i])) for i in order]
+
+
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """A piece of text with its evidence, and what the first layers make of it."""
+
+    text: str
+    num_met: int
+    """Characters met before it."""
+
+    batch: Batch
+    columns: NDArray[np.int64]
+    """(P,) candidates of each position."""
+
+    letters: NDArray[np.int64]
+    """(V + 1,) of each candidate."""
+
+    kinds: NDArray[np.int64]
+    """(V + 1,) class of each candidate."""
+
+    z: NDArray[np.float32]
+    """(P, Z) hidden units of the place."""
+
+    queries: NDArray[np.float32]
+    """(P, Q + 1) of the network of letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +166,22 @@ class Reader:
             text: any; every character counts as it stands, and a line feed ends a sentence.
             on_progress: called with the number of characters of each piece that was read.
         """
-        bits = np.empty(len(text))
-        for start in range(0, len(text), _PIECE):
-            piece = text[start : start + _PIECE]
-            bits[start : start + len(piece)] = self._read_piece(piece)
-            if on_progress is not None:
-                on_progress(len(piece))
-        return Reading(text, bits)
+        pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
+        bits: list[NDArray[np.float64]] = []
+        coming: Future[_Gathered] | None = None
+        try:
+            for number, piece in enumerate(pieces, start=1):
+                gathered = self._gather(piece) if coming is None else coming.result()
+                coming = None
+                if number < len(pieces):
+                    coming = _pool(os.getpid()).submit(self._gather, pieces[number])
+                bits.append(self._bits_of(gathered))
+                if on_progress is not None:
+                    on_progress(len(piece))
+        finally:
+            if coming is not None:  # after an interruption; nobody may go back to a mark meanwhile
+                wait([coming])
+        return Reading(text, np.concatenate([np.zeros(0), *bits]))
 
     def score(self, text: str) -> Reading:
         """How surprising a text is if it comes next; the reader is as it was afterwards.
@@ -165,9 +198,10 @@ class Reader:
     def predict(self) -> Prediction:
         """What comes next."""
         met = self.characters
-        _, queries, probabilities = self._score(self._evidence.next(), is_known=False)
+        gathered = self._look(self._evidence.next())
+        _, probabilities = self._predict(gathered, is_known=False)
         num_met = len(met)
-        known, outside = self._first_probabilities(met, self._last_class(), queries[0])
+        known, outside = self._first_probabilities(met, self._last_class(), gathered.queries[0])
         new = np.flatnonzero(np.isfinite(known))
         novel = probabilities[kernel.NOVEL]
         return Prediction(
@@ -178,7 +212,7 @@ class Reader:
 
     def predict_met(self) -> NDArray[np.float64]:
         """Probability of each character met, after that of all others together; (V + 1,), quicker than all of it."""
-        return self._score(self._evidence.next(), is_known=False)[2]
+        return self._predict(self._look(self._evidence.next()), is_known=False)[1]
 
     def fingerprint(self) -> str:
         """SHA-256 of all that decides what comes next: readers that agree in it predict the same."""
@@ -310,62 +344,59 @@ class Reader:
         evidence.read_symbols(symbols, np.zeros(len(symbols), np.uint8))
         np.add.at(self._counts, symbols + 1, np.float32(1.0))
 
-    def _read_piece(self, text: str) -> NDArray[np.float64]:
+    def _gather(self, text: str) -> _Gathered:
+        """Evidence of the next piece, and what the first layers make of it; they do not learn, so they may be ahead."""
         evidence = self._evidence
         num_known = len(evidence.characters)
         symbols = evidence.encode(text)
         self._know_new_symbols(num_known)
         num_met = int(evidence.num_symbols[0])
-        batch = evidence.read_symbols(symbols, np.ones(len(symbols), np.uint8))
-        costs, queries, _ = self._score(batch, is_known=True)
-        for i in np.flatnonzero(batch.target == kernel.NOVEL):
-            costs[i] += self._first_cost(text[i], int(batch.position[i]), num_met, queries[i])
-            num_met += 1
-        return costs / math.log(2)
+        gathered = self._look(evidence.read_symbols(symbols, np.ones(len(symbols), np.uint8)), text, num_met)
+        np.add.at(self._counts, symbols + 1, np.float32(1.0))
+        return gathered
 
-    def _score(
-        self, batch: Batch, *, is_known: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.float64]]:
-        num_positions, width = batch.base.shape
+    def _look(self, batch: Batch, text: str = "", num_met: int = 0) -> _Gathered:
+        num_positions = len(batch.position)
         weights = self.scorer.weights
-        nats = np.zeros(num_positions)
-        queries = np.zeros((num_positions, len(weights["lo_bias"]) + 1), np.float32)
-        z = np.empty((num_positions, len(weights["p2_bias"])), np.float32)
-        probabilities = np.zeros(width)
-        columns = np.isfinite(batch.base).sum(axis=1).astype(np.int64)
-        text, kinds, letters = self._evidence.text, self._kinds, self._letters
-
-        def score_places(start: int, stop: int) -> None:
-            counts = self._counts.copy()
-            np.add.at(counts, text[batch.position[0] : batch.position[start]] + 1, np.float32(1.0))
-            places_forward(
-                text, self.with_letters, letters, kinds, counts, (batch.position, batch.place, batch.base, columns),
-                self.scorer.first_layers, start, stop, z, queries,
-            )  # fmt: skip
-
-        # Positions do not depend on one another up to here: two halves at once give the very same numbers.
-        if num_positions >= _FEWEST_IN_PARALLEL:
-            half = num_positions // 2
-            list(_pool(os.getpid()).map(score_places, (0, half), (half, num_positions)))
-        else:
-            score_places(0, num_positions)
-        evidence = (
-            batch.base,
-            batch.target,
-            batch.pointer,
-            batch.row,
-            batch.context,
-            batch.cell,
-            batch.entry,
-            columns,
+        gathered = _Gathered(
+            text=text,
+            num_met=num_met,
+            batch=batch,
+            columns=np.isfinite(batch.base).sum(axis=1).astype(np.int64),
+            letters=self._letters,
+            kinds=self._kinds,
+            z=np.empty((num_positions, len(weights["p2_bias"])), np.float32),
+            queries=np.zeros((num_positions, len(weights["lo_bias"]) + 1), np.float32),
         )
-        score_batch(
-            self.with_letters, letters, kinds, evidence, self.scorer.candidate_layers, z, queries, self._adaptive,
-            is_known, self.learn_online, nats, probabilities,
+        places_forward(
+            self._evidence.text, self.with_letters, gathered.letters, gathered.kinds, self._counts.copy(),
+            (batch.position, batch.place, batch.base, gathered.columns), self.scorer.first_layers,
+            gathered.z, gathered.queries,
         )  # fmt: skip
-        if is_known:
-            np.add.at(self._counts, text[batch.position] + 1, np.float32(1.0))
-        return nats, queries, probabilities
+        return gathered
+
+    def _predict(self, gathered: _Gathered, *, is_known: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Nats of what came at each position, learned from if it is known, and the last distribution."""
+        batch = gathered.batch
+        nats, probabilities = np.zeros(len(batch.position)), np.zeros(batch.base.shape[1])
+        evidence = (
+            batch.base, batch.target, batch.pointer, batch.row, batch.context, batch.cell, batch.entry,
+            gathered.columns,
+        )  # fmt: skip
+        score_batch(
+            self.with_letters, gathered.letters, gathered.kinds, evidence, self.scorer.candidate_layers, gathered.z,
+            gathered.queries, self._adaptive, is_known, self.learn_online, nats, probabilities,
+        )  # fmt: skip
+        return nats, probabilities
+
+    def _bits_of(self, gathered: _Gathered) -> NDArray[np.float64]:
+        """Bits of a piece."""
+        nats, _ = self._predict(gathered, is_known=True)
+        batch, num_met = gathered.batch, gathered.num_met
+        for i in np.flatnonzero(batch.target == kernel.NOVEL):
+            nats[i] += self._first_cost(gathered.text[i], int(batch.position[i]), num_met, gathered.queries[i])
+            num_met += 1
+        return nats / math.log(2)
 
     def _know_new_symbols(self, start: int) -> None:
         """Letters and classes of characters that the evidence has numbered."""
@@ -409,5 +440,5 @@ class Reader:
 
 @lru_cache(maxsize=1)
 def _pool(process: int) -> ThreadPoolExecutor:
-    """Two threads of this process; a child process, which inherits none, asks with a number of its own."""
-    return ThreadPoolExecutor(2, thread_name_prefix=f"reader-{process}")
+    """A thread of this process that reads ahead; a child process, which inherits none, asks with its own number."""
+    return ThreadPoolExecutor(1, thread_name_prefix=f"reader-{process}")

@@ -96,19 +96,17 @@ def place_forward(features, with_letters, hidden, P1, p1_bias, P1_flag, Lp, lp_b
 
 
 @njit(cache=True, nogil=True)
-def places_forward(text, with_letters, letters, kinds, counts, batch, weights, start, stop, z, queries):
-    """What the networks of the place and of letters make of the positions from ``start`` to ``stop`` of a batch.
+def places_forward(text, with_letters, letters, kinds, counts, batch, weights, z, queries):
+    """What the networks of the place and of letters make of the positions of a batch.
 
     Args:
         text: all symbols read.
         with_letters: whether the network of letters is asked.
         letters: (V + 1,) of each candidate column.
         kinds: (V + 1,) class of each candidate column.
-        counts: (V + 1,) how often each symbol was read before position ``start``; changed along.
+        counts: (V + 1,) how often each symbol was read before the first; changed along.
         batch: evidence.
         weights: of the first layers.
-        start: first position of the batch.
-        stop: end of the positions.
         z: (P, Z) hidden units of the place; filled.
         queries: (P, Q + 1) what the network of letters asks for, and the weight of its bias; filled.
     """
@@ -119,8 +117,8 @@ def places_forward(text, with_letters, letters, kinds, counts, batch, weights, s
     ) = weights  # fmt: skip
     hidden = np.zeros(len(l1_bias), np.float32)
     asked = np.empty(len(lo_bias), np.float32)
-    counted = position[start] if start < stop else 0
-    for p in range(start, stop):
+    counted = position[0] if len(position) else 0
+    for p in range(len(position)):
         t = position[p]
         while counted < t:
             counts[text[counted] + 1] += np.float32(1.0)
