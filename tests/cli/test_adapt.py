@@ -54,7 +54,7 @@ def test_a_reader_has_read_the_page_and_says_how_well_it_predicted_it(tmp_path, 
     model = ReaderModel.load(tmp_path / "mine.txt.model")
     assert model.reader.text == "".join(f"{sentence}\n" for sentence in sentences_of(mine))
     assert (model.language, model.reader.with_letters) == ("wol", not options)
-    fresh = tiny_reader(with_letters=not options).read(model.reader.text)
+    fresh = tiny_reader(language="wol", with_letters=not options).read(model.reader.text)
     quarter = len(fresh.bits) // 4
     wanted = [fresh.bits_per_character, fresh.bits[:quarter].mean(), fresh.bits[-quarter:].mean()]
     assert re.findall(r"\d+\.\d{3}", output) == [f"{value:.3f}" for value in wanted]
