@@ -21,6 +21,7 @@ from protoglot.storage import write_atomically
 RESULTS = Path(__file__).parent / "results"
 ROWS = RESULTS / "reading.jsonl"
 CURVE_ROWS = RESULTS / "page-curve.jsonl"
+GAP = Path(__file__).parent.parent / "docs" / "page-curve-table.md"
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "page-curve.svg"
 CURVE_SYSTEMS = ("reader", "ppmd", "ngram")
 
@@ -45,6 +46,7 @@ def main() -> None:
     plotting.add_argument("rows", type=Path, nargs="?", default=CURVE_ROWS)
     plotting.add_argument("--scorer", default="", help="beginning of its SHA-256 [default: of the last row]")
     plotting.add_argument("--corpus", default=EBIBLE)
+    plotting.add_argument("--text", type=Path, default=GAP, help="page of what lies between the curves")
     plotting.add_argument("--out", type=Path, default=PICTURE, help="an .svg; a .png is put beside it")
     arguments = parser.parse_args()
     if arguments.action == "run":
@@ -142,7 +144,9 @@ def plot(arguments: argparse.Namespace) -> None:
     curves = reading_curve.curves_of([row for row in rows if row["corpus"] == arguments.corpus])
     for path in reading_curve.draw(curves, arguments.out):
         print(f"drawn {path}")
-    print(reading_curve.describe_gap(curves), end="")
+    described = reading_curve.describe_gap(curves)
+    print(described, end="")
+    write_atomically(arguments.text, described)
 
 
 def names(text: str) -> list[str]:
