@@ -95,6 +95,7 @@ def contexts_of(past: str) -> dict[str, object]:
         finished.pop()
     previous = fold(finished[-1]) if finished else None
     second = fold(finished[-2]) if len(finished) > 1 else None
+    third = fold(finished[-3]) if len(finished) > 2 else None
     # The last word of all, the present one included, lends its letters until the next begins.
     latest = next((piece for is_word, piece in reversed(pieces) if is_word), "")
     vowels = [folded(c) for c in reversed(latest) if is_vowel(c)][:2]
@@ -131,6 +132,24 @@ def contexts_of(past: str) -> dict[str, object]:
     found["beginning of word before, word"] = (fold(finished[-1])[:2] if finished else None, word)
     found["last separator, word"] = (separators, word)
     found["base word"] = (base_word, marks)
+    found["word, third before"] = (word, third)
+    end_of_second = fold(finished[-2])[-2:] if len(finished) > 1 else None
+    found["ends of two words before, word"] = (end, end_of_second, word)
+    starts = [fold(other)[:2] for other in finished[-2:]]
+    found["beginnings of two words before, word"] = (tuple(starts), word)
+    found["first word of line, word"] = (fold(finished[0]) if finished else None, word)
+    if in_word:
+        folded_word = fold(current)
+        size, last = len(folded_word), folded_word[-1]
+        if previous is not None:
+            copied = previous[size] if size < len(previous) else None
+            is_same = size <= len(previous) and previous[size - 1] == last
+            found["same place in word before, letter"] = (copied, is_same, last)
+        for order in range(1, 6):
+            if size >= order - 1:
+                found[f"new word, order {order}"] = (None, *folded_word)[-order:]
+        found["new word, length, letter"] = (length, last)
+        found["new word, shape, letter"] = (tuple(map(is_vowel, current[-8:])), last)
     # A word of marks alone has no base letters, like no word at all.
     found["base word, one before"] = (base_word, marks, bases_of(finished[-1]) if finished else ())
     return found
@@ -185,6 +204,7 @@ class ReferenceEvidence:
         self.all_costs: list[float] = []
         self.cost_lately = self.cost_always = 3.0
         self.lexicons = ReferenceLexicons(Lexicons.none() if lexicons is None else lexicons)
+        self._successors_after: dict[str, tuple[str | None, ...] | None] = {}
         self._found: dict[str, tuple[object, Node | None]] | None = None
         self._chain: tuple[dict[str | None, float], int] | None = None
 
@@ -197,10 +217,23 @@ class ReferenceEvidence:
                 if node is not None:
                     last_two = (node.followers[-1], node.followers[-2] if len(node.followers) > 1 else None)
                     keys[f"successors of order {order}"] = (*last_two, self.text[-1])
+            keys["successors of word before, word"] = (self._successors(), keys["word"])
             self._found = {
                 name: (keys[name], self.nodes.get((name, keys[name]))) for name in CONTEXTS if name in keys
             }
         return self._found
+
+    def _successors(self) -> tuple[str | None, ...] | None:
+        """First letters of the last two words that came after the word before this one, when this one began."""
+        past = self.text
+        while past and is_word_character(past[-1]):
+            past = past[:-1]
+        if past not in self._successors_after:
+            name = "word before, letter"
+            node = self.nodes.get((name, contexts_of(past)[name]))
+            latest = None if node is None else (node.followers[-1], *node.followers[-2:-1])
+            self._successors_after[past] = latest
+        return self._successors_after[past]
 
     def chain(self) -> tuple[dict[str | None, float], int]:
         """Probability of each symbol by the orders 0 to 8, ``None`` for all that were not met; the longest order."""
@@ -276,7 +309,11 @@ class ReferenceEvidence:
             is_known = is_known or character in node.followers
             node.followers.append(character)
             node.times.append(t)
+        of_word = self.nodes.get(("word", found["word"][0]))
+        is_new = of_word is None or character not in of_word.followers
         for name, (key, _) in found.items():
+            if name.startswith("new word") and not is_new:
+                continue
             if name not in {f"order {order}" for order in range(1, NUM_CHAIN + 1)}:
                 node = self._node(name, key)
                 node.followers.append(character)

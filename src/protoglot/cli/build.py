@@ -133,12 +133,10 @@ def build(
             "texts": facts,
         },
     )
-    code = {"commit": find_commit()}
-
     def meta_train() -> bool:
         return make_scorer(
             texts,
-            {**code, "texts": facts},
+            {"texts": facts},
             make_config(seed=seed, tiny=tiny),
             amount,
             out / SCORER,
@@ -148,7 +146,7 @@ def build(
         )
 
     def make_prior() -> bool:
-        provenance = {**code, "texts": [fact for fact in facts if fact["free"]]}
+        provenance = {"commit": find_commit(), "texts": [fact for fact in facts if fact["free"]]}
         return _make_prior(
             corpus, plan, unfinished, out / PRIOR, provenance, device=chosen_device, tiny=tiny, seed=seed
         )

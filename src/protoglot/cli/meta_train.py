@@ -155,6 +155,7 @@ def make_scorer(
 
     from protoglot.cli.stopping import stop_on_signals
     from protoglot.reading.meta_training import MetaTrainer
+    from protoglot.study.environment import find_commit
     from protoglot.training.checkpoints import lock_run
 
     lock = lock_run(unfinished)
@@ -175,6 +176,7 @@ def make_scorer(
         out,
         provenance={
             **provenance,
+            "commit": find_commit(),
             "budget": str(budget),
             "steps": trainer.state.step,
             "characters_scored": trainer.state.num_characters,

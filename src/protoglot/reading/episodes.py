@@ -24,15 +24,15 @@ from protoglot.reading.scoring import NUM_LETTERS, count_unigrams
 class EpisodeConfig:
     """What episodes are like."""
 
-    fewest_sentences: int = 5
-    most_scattered: int = 150
+    fewest_sentences: int = 6
+    most_scattered: int = 170
     """Sentences drawn from all over the text, at most; how many, is uniform on a logarithmic scale."""
 
-    most_running: int = 110
+    most_running: int = 170
     """Sentences in order, at most; likewise."""
 
-    most_characters: int = 28_000
-    num_positions: int = 2400
+    most_characters: int = 36_000
+    num_positions: int = 2600
     """Characters that are scored in an episode."""
 
     more_where_free: float = 1.5

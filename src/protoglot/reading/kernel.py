@@ -3,7 +3,8 @@
 A *context* is what some function of the past looks like at a place: the last three letters, the word so far, the
 vowels of the word. Each context seen is a *node*; each symbol seen after it is an *entry* of that node. The nodes of
 the orders 0 to 8 also keep counts with PPM's update exclusion: an order counts a symbol only where no longer order
-knew it.
+knew it. The contexts of new words count types, not tokens: a letter counts only where the same beginning of a word was
+never followed by it before.
 
 For every candidate symbol the *chain* interpolates the orders 0 to 8 with absolute discounting of the excluded counts.
 Every other context is relative to the chain: the *boost* of a symbol is the log ratio of its discounted estimate
@@ -42,12 +43,21 @@ CONTEXTS = (
     "successors of order 1", "successors of order 2",
     "beginning of word, length, letter", "length of word before, word", "beginning of word before, word",
     "last separator, word", "base word", "base word, one before", "letters 2-5 back",
+    "word, third before", "ends of two words before, word", "beginnings of two words before, word",
+    "first word of line, word", "successors of word before, word", "same place in word before, letter",
+    "new word, order 1", "new word, order 2", "new word, order 3", "new word, order 4", "new word, order 5",
+    "new word, length, letter", "new word, shape, letter",
     "words of relatives", "words of many languages",
 )  # fmt: skip
 NUM_CONTEXTS = len(CONTEXTS)
 NUM_COUNTED = NUM_CONTEXTS - 2  # the other two are of lexicons
 RELATIVES, POOLED = NUM_COUNTED, NUM_COUNTED + 1
 NUM_CHAIN = 8  # orders 1 to 8 come first; order 0 is node 0
+OF_WORD = CONTEXTS.index("word")
+OF_WORD_BEFORE = CONTEXTS.index("word before, letter")
+OF_SUCCESSORS = CONTEXTS.index("successors of word before, word")
+NEW_WORDS = CONTEXTS.index("new word, order 1")  # from here on, a context counts beginnings of words, each once
+LONGEST_NEW = 5  # letters that such a context looks at
 
 # Columns of a node; its hash and counts share a line of the cache.
 (
@@ -63,10 +73,11 @@ JOURNAL_COLUMNS = 3 + NODE_COLUMNS + ENTRY_COLUMNS
 (
     WORD, PREVIOUS, SECOND, LENGTH, WORDS_IN_LINE, END_OF_PREVIOUS, START_OF_PREVIOUS, START, SEPARATOR,
     VOWEL_1, VOWEL_2, CONSONANT_1, CONSONANT_2, LETTER_1, LETTER_2, IN_LINE, PREVIOUS_LENGTH,
-    BASE_WORD, PREVIOUS_BASE, MARKS, CAPITAL, BASES,
-) = range(22)  # fmt: skip
+    BASE_WORD, PREVIOUS_BASE, MARKS, CAPITAL, THIRD, END_OF_SECOND, START_OF_SECOND, FIRST_WORD, SUCCESSORS,
+    PREVIOUS_AT, PREVIOUS_SIZE, BASES,
+) = range(29)  # fmt: skip
 NUM_BASES = 6  # base letters that are remembered, the last one at BASES
-PLACE_COLUMNS = 21 + NUM_BASES
+PLACE_COLUMNS = 28 + NUM_BASES
 
 # Columns of the properties of a symbol.
 CLASS, FOLD, IS_WORD, IS_VOWEL, BASE, IS_MARK, LETTER = range(7)
@@ -239,6 +250,40 @@ def context_hashes(text, t, properties, place, hashes):
     hashes[38] = base
     hashes[39] = _mix(base, np.uint64(place[PREVIOUS_BASE]))
     hashes[37] = _mix(_mix(_salt(37), np.uint64(place[SEPARATOR])), word)
+    hashes[41] = _mix(_mix(one, np.uint64(place[THIRD])), np.uint64(41))
+    ends = _mix(_mix(_salt(42), np.uint64(place[END_OF_PREVIOUS])), np.uint64(place[END_OF_SECOND]))
+    hashes[42] = _mix(ends, word)
+    starts = _mix(_mix(_salt(43), np.uint64(place[START_OF_PREVIOUS])), np.uint64(place[START_OF_SECOND]))
+    hashes[43] = _mix(starts, word)
+    hashes[44] = _mix(_mix(_salt(44), np.uint64(place[FIRST_WORD])), word)
+    _hash_new_word(text, t, properties, place, hashes)
+
+
+@njit(cache=True, inline="always")
+def _hash_new_word(text, t, properties, place, hashes):
+    """Hashes of the contexts that look at letters of a word that has begun; there are none between words."""
+    size = place[LENGTH]
+    for j in range(NEW_WORDS - 1, NUM_COUNTED):
+        hashes[j] = np.uint64(0)
+    if size == 0:
+        return
+    last = np.uint64(properties[text[t - 1], FOLD] + 1)
+    if place[PREVIOUS_SIZE] > 0:
+        at = place[PREVIOUS_AT]
+        copied = properties[text[at + size], FOLD] + 1 if size < place[PREVIOUS_SIZE] else 0
+        is_same = size <= place[PREVIOUS_SIZE] and properties[text[at + size - 1], FOLD] + 1 == np.int64(last)
+        h = _mix(_mix(_salt(46), np.uint64(copied)), np.uint64(1 if is_same else 0))
+        hashes[NEW_WORDS - 1] = _mix(h, last)
+    h = _salt(47)
+    for k in range(1, LONGEST_NEW + 1):
+        letter = np.uint64(properties[text[t - k], FOLD] + 1) if size >= k else np.uint64(0)
+        h = _mix(h, letter)
+        hashes[NEW_WORDS + k - 1] = _mix(h, np.uint64(k)) if size >= k - 1 else np.uint64(0)
+    hashes[NEW_WORDS + 5] = _mix(_mix(_salt(52), np.uint64(min(size, 12))), last)
+    shape = _mix(_salt(53), last)
+    for k in range(1, min(size, 8) + 1):
+        shape = _mix(shape, np.uint64(1 + properties[text[t - k], IS_VOWEL]))
+    hashes[NEW_WORDS + 6] = shape
 
 
 @njit(cache=True, inline="always")
@@ -251,8 +296,8 @@ def _indirect(nodes, node, s, salt):
 
 
 @njit(cache=True, nogil=True)
-def advance_place(place, s, properties):
-    """Go past a symbol."""
+def advance_place(place, s, t, properties):
+    """Go past a symbol at position ``t``."""
     place[IN_LINE] = 0 if s == 0 else place[IN_LINE] + 1
     if properties[s, IS_MARK] == 1:
         place[MARKS] += 1
@@ -287,8 +332,15 @@ def advance_place(place, s, properties):
             place[CONSONANT_1] = f
     else:
         if place[LENGTH] > 0:
+            if place[WORDS_IN_LINE] == 0:
+                place[FIRST_WORD] = place[WORD]
+            place[THIRD] = place[SECOND]
             place[SECOND] = place[PREVIOUS]
             place[PREVIOUS] = place[WORD]
+            place[END_OF_SECOND] = place[END_OF_PREVIOUS]
+            place[START_OF_SECOND] = place[START_OF_PREVIOUS]
+            place[PREVIOUS_AT] = t - place[LENGTH]
+            place[PREVIOUS_SIZE] = place[LENGTH]
             place[PREVIOUS_BASE] = place[BASE_WORD]
             place[END_OF_PREVIOUS] = place[LETTER_1] * 100003 + place[LETTER_2]
             place[START_OF_PREVIOUS] = place[START]
@@ -302,8 +354,9 @@ def advance_place(place, s, properties):
         place[WORD] = np.int64(_mix(np.uint64(place[WORD]), np.uint64(s + 1_000_000)) >> _ONE)
         place[BASE_WORD] = place[WORD]
         if s == 0:
-            place[PREVIOUS] = place[SECOND] = place[PREVIOUS_BASE] = 0
+            place[PREVIOUS] = place[SECOND] = place[THIRD] = place[PREVIOUS_BASE] = place[FIRST_WORD] = 0
             place[END_OF_PREVIOUS] = place[START_OF_PREVIOUS] = place[PREVIOUS_LENGTH] = 0
+            place[END_OF_SECOND] = place[START_OF_SECOND] = place[PREVIOUS_SIZE] = 0
             place[WORDS_IN_LINE] = 0
 
 
@@ -372,11 +425,14 @@ def read(
         s = text[t] if t < len(text) else -1
         context_hashes(text, t, properties, place, hashes)
         for j in range(num_contexts):
-            if j != 32 and j != 33:
+            if j != 32 and j != 33 and j != OF_SUCCESSORS:
                 found[j] = _find(table, nodes, hashes[j]) if hashes[j] != 0 else -1
         hashes[32] = _indirect(nodes, found[0], _symbol_back(text, t, 1), 32)
         hashes[33] = _indirect(nodes, found[1], _symbol_back(text, t, 1), 33)
-        for j in range(32, 34):
+        if place[LENGTH] == 0:
+            place[SUCCESSORS] = np.int64(_indirect(nodes, found[OF_WORD_BEFORE], np.uint64(0), 45) >> _ONE)
+        hashes[OF_SUCCESSORS] = _mix(_mix(_salt(45), np.uint64(place[SUCCESSORS])), np.uint64(place[WORD]))
+        for j in (32, 33, OF_SUCCESSORS):
             found[j] = _find(table, nodes, hashes[j]) if hashes[j] != 0 else -1
 
         word_contexts(word, place[LENGTH], place[CAPITAL], word_hashes)
@@ -475,6 +531,9 @@ def read(
         if letter >= 0:
             is_met[letter] = 1
 
+        # A beginning of a word is new if its last character never followed the ones before it in a word.
+        is_new = found[OF_WORD] < 0 or _entry_of(nodes, entries, found[OF_WORD], s) < 0
+
         # Count it: longest order first, so that exclusion knows what longer ones knew.
         for step in range(-NUM_CHAIN, num_contexts - NUM_CHAIN + 1):
             if step < 0:
@@ -485,7 +544,7 @@ def read(
                 j = NUM_CHAIN + step - 1
             if j >= 0:
                 node = found[j]
-                if hashes[j] == 0:
+                if hashes[j] == 0 or (j >= NEW_WORDS and not is_new):
                     continue
             else:
                 node = 0
@@ -555,7 +614,7 @@ def read(
                 is_known = True
         if s >= v:
             num_symbols[0] = s + 1
-        advance_place(place, s, properties)
+        advance_place(place, s, t, properties)
     return stop
 
 

@@ -25,7 +25,7 @@ _IMPOSSIBLE = -1e9  # score of what is no candidate
 class ScorerConfig:
     """Sizes of the scorer."""
 
-    candidate_units: int = 48
+    candidate_units: int = 64
     """H: units that look at each candidate, in two layers."""
 
     place_units: int = 256

@@ -13,6 +13,7 @@ from protoglot.reading.kernel import NUM_CONTEXTS
 
 NUM_LETTERS = 16  # last characters that the network of letters sees
 UNIGRAM_SMOOTHING = np.float32(50.0)
+_AT_ONCE = 8  # positions that the first layers work on together; each gets the numbers that it would get alone
 
 
 @njit(cache=True, nogil=True, fastmath=True, inline="always")
@@ -24,6 +25,18 @@ def _add_product(vector, matrix, out):
         if x != 0:
             for k in range(columns):
                 out[k] += x * matrix[i, k]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _add_products(vectors, num, matrix, out):
+    """As ``_add_product``, of the first rows at once: each row of the matrix is fetched once for all of them."""
+    columns = matrix.shape[1]
+    for i in range(vectors.shape[1]):
+        for r in range(num):
+            x = vectors[r, i]
+            if x != 0:
+                for k in range(columns):
+                    out[r, k] += x * matrix[i, k]
 
 
 @njit(cache=True, nogil=True, fastmath=True, inline="always")
@@ -39,13 +52,13 @@ def _softplus(x):
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def letters_forward(
-    text, t, letters, kinds, counts, num_columns, table, class_table, lang, Lu, l1_bias, L2, l2_bias, base,
-    embeddings, Lx, hidden,
+def letters_seen(
+    text, t, letters, kinds, counts, num_columns, table, class_table, lang, l1_bias, base, embeddings,
+    first, language, expected,
 ):  # fmt: skip
-    """Hidden units of the network of letters at position ``t``."""
+    """What the network of letters is given at position ``t``: last letters, letters so far, letters expected."""
     width = len(l1_bias)
-    first = l1_bias.copy()
+    first[:] = l1_bias
     for k in range(NUM_LETTERS):
         letter = 0
         kind = NUM_CLASSES
@@ -55,44 +68,19 @@ def letters_forward(
             kind = kinds[column]
         for i in range(width):
             first[i] += table[k, letter, i] + class_table[k, kind, i]
-    language = np.zeros(lang.shape[1], np.float32)
+    language[:] = np.float32(0.0)
     for column in range(num_columns):
         if counts[column] > 0:
             share = np.sqrt(counts[column] / (t + UNIGRAM_SMOOTHING))
             letter = letters[column]
             for i in range(lang.shape[1]):
                 language[i] += share * lang[letter, i]
-    _add_product(language, Lu, first)
-    expected = np.zeros(embeddings.shape[1], np.float32)
+    expected[:] = np.float32(0.0)
     for column in range(num_columns):
         share = np.exp(base[column])
         letter = letters[column]
         for i in range(len(expected)):
             expected[i] += share * embeddings[letter, i]
-    _add_product(expected, Lx, first)
-    _rectify(first)
-    hidden[:] = l2_bias
-    _add_product(first, L2, hidden)
-    _rectify(hidden)
-    for i in range(width):
-        hidden[i] += first[i]
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def place_forward(features, with_letters, hidden, P1, p1_bias, P1_flag, Lp, lp_bias, P2, p2_bias, z):
-    """Hidden units of the network of the place."""
-    first = p1_bias.copy()
-    _add_product(features, P1, first)
-    if with_letters:
-        for k in range(len(first)):
-            first[k] += P1_flag[k] + lp_bias[k]
-        _add_product(hidden, Lp, first)
-    _rectify(first)
-    z[:] = p2_bias
-    _add_product(first, P2, z)
-    _rectify(z)
-    for k in range(len(z)):
-        z[k] += first[k]
 
 
 @njit(cache=True, nogil=True)
@@ -115,30 +103,64 @@ def places_forward(text, with_letters, letters, kinds, counts, batch, weights, z
         table, class_table, embeddings, Lx, lang, Lu, l1_bias, L2, l2_bias, Lp, lp_bias, Lo, lo_bias, gate, gate_bias,
         P1, p1_bias, P1_flag, P2, p2_bias,
     ) = weights  # fmt: skip
-    hidden = np.zeros(len(l1_bias), np.float32)
-    asked = np.empty(len(lo_bias), np.float32)
+    size = min(_AT_ONCE, len(position))
+    width = len(l1_bias)
+    seen = np.empty((size, width), np.float32)
+    hidden = np.empty((size, width), np.float32)
+    language = np.empty((size, lang.shape[1]), np.float32)
+    expected = np.empty((size, embeddings.shape[1]), np.float32)
+    asked = np.empty((size, len(lo_bias)), np.float32)
+    first = np.empty((size, len(p1_bias)), np.float32)
     counted = position[0] if len(position) else 0
-    for p in range(len(position)):
-        t = position[p]
-        while counted < t:
-            counts[text[counted] + 1] += np.float32(1.0)
-            counted += 1
+    for start in range(0, len(position), _AT_ONCE):
+        num = min(_AT_ONCE, len(position) - start)
+        stop = start + num
+        for r in range(num):
+            first[r] = p1_bias
+            z[start + r] = p2_bias
+        _add_products(place[start:stop], num, P1, first)
         if with_letters:
-            letters_forward(
-                text, t, letters, kinds, counts, columns[p], table, class_table, lang, Lu, l1_bias, L2, l2_bias,
-                base[p], embeddings, Lx, hidden,
-            )  # fmt: skip
-        place_forward(place[p], with_letters, hidden, P1, p1_bias, P1_flag, Lp, lp_bias, P2, p2_bias, z[p])
-        if with_letters:
-            asked[:] = lo_bias
-            _add_product(hidden, Lo, asked)
-            weight = gate_bias[0]
+            for r in range(num):
+                p = start + r
+                t = position[p]
+                while counted < t:
+                    counts[text[counted] + 1] += np.float32(1.0)
+                    counted += 1
+                letters_seen(
+                    text, t, letters, kinds, counts, columns[p], table, class_table, lang, l1_bias, base[p],
+                    embeddings, seen[r], language[r], expected[r],
+                )  # fmt: skip
+                hidden[r] = l2_bias
+                asked[r] = lo_bias
+                for k in range(len(p1_bias)):
+                    first[r, k] += P1_flag[k] + lp_bias[k]
+            _add_products(language, num, Lu, seen)
+            _add_products(expected, num, Lx, seen)
+            for r in range(num):
+                _rectify(seen[r])
+            _add_products(seen, num, L2, hidden)
+            for r in range(num):
+                _rectify(hidden[r])
+                for i in range(width):
+                    hidden[r, i] += seen[r, i]
+            _add_products(hidden, num, Lp, first)
+            _add_products(hidden, num, Lo, asked)
+        for r in range(num):
+            _rectify(first[r])
+        _add_products(first, num, P2, z[start:stop])
+        for r in range(num):
+            p = start + r
+            _rectify(z[p])
             for k in range(z.shape[1]):
-                weight += z[p, k] * gate[k, 0]
-            weight = np.float32(np.exp(weight))
-            for k in range(len(asked)):
-                queries[p, k] = asked[k] * weight
-            queries[p, len(asked)] = weight
+                z[p, k] += first[r, k]
+            if with_letters:
+                weight = gate_bias[0]
+                for k in range(z.shape[1]):
+                    weight += z[p, k] * gate[k, 0]
+                weight = np.float32(np.exp(weight))
+                for k in range(len(lo_bias)):
+                    queries[p, k] = asked[r, k] * weight
+                queries[p, len(lo_bias)] = weight
 
 
 @njit(cache=True, nogil=True, fastmath=True)
