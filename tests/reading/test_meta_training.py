@@ -1,6 +1,7 @@
 """Meta-training: what is drawn, what may be learned from which text, and that an interruption changes nothing."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,6 +97,42 @@ def test_resuming_equals_no_interruption(tmp_path):
         torch.testing.assert_close(dict(resumed.network.named_parameters())[name], weight, rtol=0, atol=0)
     for name, average in whole.averaged().items():
         np.testing.assert_array_equal(resumed.averaged()[name], average)
+
+
+def test_training_goes_on_from_a_scorer(tmp_path):
+    start = train([FREE, OTHER], 600).scorer()
+
+    def trainer(characters, stop_after=None, start=start, seed=1):
+        config = replace(TINY, seed=seed)
+        budget = Budget.parse(f"{characters}characters")
+        found = MetaTrainer([FREE, OTHER], config, budget, unfinished=tmp_path / "run", start=start)
+        found.run(stop_asked=lambda: stop_after is not None and found.state.step >= stop_after)
+        return found
+
+    unchanged = MetaTrainer([FREE, OTHER], TINY, Budget.parse("1characters"), start=start)
+    for name, weight in unchanged.network.named_parameters():
+        np.testing.assert_array_equal(weight.detach().numpy(), start.weights[name])
+        np.testing.assert_array_equal(unchanged.averaged()[name], start.weights[name])
+    stopped = trainer(600, stop_after=3)
+    with pytest.raises(StorageError, match="other text or settings"):
+        trainer(600, start=None)
+    resumed = trainer(600)
+    assert resumed.state.step > stopped.state.step
+    assert np.abs(resumed.averaged()["Po"] - start.weights["Po"]).max() > 1e-4
+
+
+def test_training_goes_on_from_a_scorer_of_the_same_form_alone():
+    start = train([FREE, OTHER], 300).scorer()
+    larger = replace(TINY, network=replace(TINY.network, candidate_units=5))
+    with pytest.raises(ConfigError, match=r"weight W has shape \(56, 4, 4\); wanted \(56, 4, 5\)"):
+        MetaTrainer([FREE, OTHER], larger, Budget.parse("1characters"), start=start)
+    with pytest.raises(ConfigError, match="wanted the same ones"):
+        MetaTrainer(
+            [replace(FREE, sentences=sentences_of(1, "abcdefghi") * 3)],
+            TINY,
+            Budget.parse("1characters"),
+            start=start,
+        )
 
 
 def test_a_checkpoint_of_other_text_is_refused(tmp_path):

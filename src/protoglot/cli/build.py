@@ -133,6 +133,7 @@ def build(
             "texts": facts,
         },
     )
+
     def meta_train() -> bool:
         return make_scorer(
             texts,

@@ -61,6 +61,11 @@ _MOST_DISTINCT = 600  # characters of a text; with more, an episode takes too lo
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Directory of the new scorer."
 )
+@click.option(
+    "--start",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Scorer to go on from, trained on the same texts. Its settings must be the same.",
+)
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything that is drawn.")
 def meta_train(
     free: tuple[str, ...],
@@ -71,6 +76,7 @@ def meta_train(
     tiny: bool,
     threads: int,
     out: Path,
+    start: Path | None,
     seed: int,
 ) -> int:
     """Train the scorer of the reader on many languages.
@@ -85,6 +91,7 @@ def meta_train(
     Examples:
       protoglot meta-train --free eld --leave-out yor,cat --budget 20min --out scorer
       protoglot meta-train --free bibles/free --other bibles/other --out scorer
+      protoglot meta-train --free eld --start scorer --seed 1 --budget 2h --out better
     """
     from protoglot.reading.meta_training import check_budget
     from protoglot.training.budget import Budget
@@ -99,7 +106,9 @@ def meta_train(
     config = make_config(learning_rate=learning_rate, seed=seed, tiny=tiny)
     unfinished = out.with_name(f"{out.name}.unfinished")
     steps = out.with_name(f"{out.name}.steps.jsonl")
-    finished = make_scorer(texts, {"texts": facts}, config, amount, out, unfinished, steps, num_threads=threads)
+    finished = make_scorer(
+        texts, {"texts": facts}, config, amount, out, unfinished, steps, num_threads=threads, start=start
+    )
     if not finished:
         click.echo(f"{unfinished}: what is done so far. Go on with the same command.")
         return EXIT_INTERRUPTED
@@ -134,6 +143,7 @@ def make_scorer(
     steps: Path,
     *,
     num_threads: int,
+    start: Path | None = None,
 ) -> bool:
     """Meta-train a scorer and save it, or go on where that was stopped; Ctrl-C saves and stops.
 
@@ -146,6 +156,7 @@ def make_scorer(
         unfinished: directory of checkpoints, which is removed at the end.
         steps: file that tells how it went.
         num_threads: episodes worked on at once.
+        start: scorer to go on from.
 
     Returns:
         Whether it is finished.
@@ -155,11 +166,13 @@ def make_scorer(
 
     from protoglot.cli.stopping import stop_on_signals
     from protoglot.reading.meta_training import MetaTrainer
+    from protoglot.reading.scorer import Scorer
     from protoglot.study.environment import find_commit
     from protoglot.training.checkpoints import lock_run
 
+    first = None if start is None else Scorer.load(start)
     lock = lock_run(unfinished)
-    trainer = MetaTrainer(texts, config, budget, unfinished=unfinished, num_threads=num_threads)
+    trainer = MetaTrainer(texts, config, budget, unfinished=unfinished, num_threads=num_threads, start=first)
     num_free = sum(text.may_know_letters for text in trainer.texts)
     click.echo(f"{len(trainer.texts)} texts, {num_free} of them free; {len(trainer.characters)} letters", err=True)
     journal = _Journal(steps, trainer.share_used())
@@ -182,6 +195,7 @@ def make_scorer(
             "characters_scored": trainer.state.num_characters,
             "seconds": round(trainer.state.seconds, 1),
             "seed": config.seed,
+            "start": None if start is None or first is None else _facts_of_start(start, first.identity),
             "settings": json.loads(json.dumps(trainer.config_facts())),
         },
     )
@@ -191,6 +205,15 @@ def make_scorer(
         f"{out}: a scorer, trained on {trainer.state.num_characters:,} characters of {len(trainer.texts)} texts"
     )
     return True
+
+
+def _facts_of_start(path: Path, identity: str) -> dict[str, object]:
+    """Of the scorer that training started from: which it is, and how it was made."""
+    from protoglot.artefacts import read_header
+
+    provenance = read_header(path)["content"].get("provenance", {})
+    kept = {key: value for key, value in provenance.items() if key not in ("texts", "settings")}
+    return {"sha256": identity, **kept}
 
 
 def read_texts(

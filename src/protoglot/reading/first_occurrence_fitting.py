@@ -148,7 +148,7 @@ def _events(scorer: Scorer, text: str, own: Collection[str], num_texts: int) -> 
         features = first.features(met)
         features[:, 0] = log_frequency
         met_set = set(met)
-        is_open = np.array([c not in met_set for c in first.characters])
+        is_open = np.array([c not in met_set for c in first.characters], bool)
         num_known = sum(c in first.index for c in met)
         found.append(
             _Event(

@@ -36,6 +36,7 @@ from protoglot.training.checkpoints import ADAM_STATE, optimizer_as_arrays, remo
 
 _KIND = "unfinished scorer"
 _SECONDS_BETWEEN_CHECKPOINTS = 120.0
+_STEPS_AHEAD = 3  # for which evidence is made in advance
 _LOG_2 = math.log(2)
 _MATRICES = frozenset({"P1", "P2", "Po", "L1", "L2", "Lp", "Lo", "Lx", "Lu", "W2"})
 """Of layers; embeddings, whose rows come one by one, and small weights are trained by AdamW."""
@@ -121,6 +122,7 @@ class MetaTrainer:
         budget: how long, in time or characters.
         unfinished: directory to keep checkpoints in; ``None`` keeps none.
         num_threads: episodes that are worked on at once.
+        start: scorer whose weights are the first ones, and whose letters are known; ``None`` for random weights.
     """
 
     def __init__(
@@ -131,6 +133,7 @@ class MetaTrainer:
         *,
         unfinished: Path | None = None,
         num_threads: int = 2,
+        start: Scorer | None = None,
     ) -> None:
         check_budget(budget)
         self.texts = [text for text in texts if len(text.sentences) > 1]
@@ -138,11 +141,19 @@ class MetaTrainer:
             raise TrainingError(f"meta-training: no text of two sentences in {len(texts)} languages; wanted some")
         self.config, self.budget = config, budget
         self.characters = letters_to_know(self.texts)
+        if start is not None and list(start.characters) != self.characters:
+            raise ConfigError(
+                f"scorer to start from: knows {len(start.characters):,} letters, the texts have "
+                f"{len(self.characters):,}; wanted the same ones"
+            )
         self.lexicons = Lexicons.of((text.code, text.sentences) for text in self.texts if text.may_know_letters)
         for code in self.lexicons.lists:
             self.lexicons.table(code)  # now, and not by one of two threads while the other waits
         self._known = {character: i for i, character in enumerate(self.characters, start=NUM_SPECIAL)}
         self.network = ScorerNetwork(config.network, len(self.characters), seed=config.seed)
+        if start is not None:
+            self.network.load_arrays(start.weights)
+        self._start = None if start is None else start.identity
         self._names: dict[Tensor, str] = {weight: name for name, weight in self.network.named_parameters()}
         weights = list(self.network.parameters())
         self._average = [weight.detach().clone() for weight in weights]
@@ -207,12 +218,13 @@ class MetaTrainer:
     def _step(self, pool: ThreadPoolExecutor, share: float) -> tuple[float, int]:
         config, step = self.config, self.state.step
         number = config.episodes_per_step
-        # Evidence does not depend on the weights: that of the next step is made where a thread has nothing else to do.
+        # Evidence does not depend on the weights: that of the next steps is made where a thread has nothing else to do.
         numbers = range(step * number, (step + 1) * number)
         ready = [self._ready.pop(i) if i in self._ready else pool.submit(self._draw_episode, i) for i in numbers]
         running = [pool.submit(self._episode_gradients, episode.result()) for episode in ready]
-        for i in range((step + 1) * number, (step + 2) * number):
-            self._ready[i] = pool.submit(self._draw_episode, i)
+        for i in range((step + 1) * number, (step + 1 + _STEPS_AHEAD) * number):
+            if i not in self._ready:
+                self._ready[i] = pool.submit(self._draw_episode, i)
         results = [result.result() for result in running]
         weights = list(self.network.parameters())
         for weight in weights:
@@ -320,6 +332,8 @@ class MetaTrainer:
                 "same language": sorted(text.same_language),
             }
             digest.update(json.dumps([facts, list(text.sentences)]).encode())
+        if self._start is not None:
+            digest.update(self._start.encode())
         return digest.hexdigest()
 
     def config_facts(self) -> dict[str, object]:

@@ -174,5 +174,13 @@ class ScorerNetwork(nn.Module):
         return {name: weight.detach().numpy().copy() for name, weight in self.named_parameters()}
 
     def load_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over the weights of a ``Scorer``; all of them, in their very shapes."""
+        """Take over the weights of a ``Scorer``; all of them, in their very shapes.
+
+        Raises:
+            ConfigError: if one has another shape.
+        """
+        for name, weight in self.named_parameters():
+            if arrays[name].shape != weight.shape:
+                found, wanted = tuple(arrays[name].shape), tuple(weight.shape)
+                raise ConfigError(f"scorer: weight {name} has shape {found}; wanted {wanted}, by the settings")
         self.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in arrays.items()})
