@@ -38,8 +38,6 @@ NAMES = {
     "hier": "HIER",
     "n-gram": "n-gram, chosen on validation languages",
     "4-gram": "4-gram, Witten-Bell",
-    "mixture": "mixture, gated log-linear",
-    "linear-mixture": "mixture, linear (control)",
     "calibrated": "UNIV, calibrated",
 }
 LOG_2 = math.log(2)
@@ -126,10 +124,8 @@ def score_language(
 ) -> Iterator[Row]:
     """Rows of one language and sample that are not done yet."""
     from protoglot.adaptation import learn_language
-    from protoglot.mixture import score_mixture
     from protoglot.ngram import NGram
     from protoglot.prior.methods import Method
-    from protoglot.prior.mixer import Mixing
 
     conditioning = str(prior.mean.model.config.conditioning)
     preset = preset_of(prior)
@@ -177,27 +173,15 @@ def score_language(
             score = model.score(text) if method == "calibrated" else uncalibrated(model).score(text)
             yield make(method, score, time.monotonic() - start, zero=True)
     best = str(prior.tuned.best)
-    mixings = {"mixture": Mixing.LOG_LINEAR, "linear-mixture": Mixing.LINEAR}
-    mixings = {name: form for name, form in mixings.items() if form in prior.tuned.mixers}
     for method in methods:
-        wanted = [method, *mixings] if method == best else [method]
         rivals = [name for name in ("n-gram", "4-gram") if method == best and missing(name, "few-shot", None)]
-        if not rivals and not any(missing(name, "few-shot") for name in wanted):
+        if not rivals and not missing(method, "few-shot"):
             continue
         start = time.monotonic()
         model = learn(sentences, method)
         seconds = time.monotonic() - start
-        for name in wanted:
-            if missing(name, "few-shot"):
-                if name == method:
-                    yield make(name, model.score(text), seconds)
-                    continue
-                score = score_mixture(
-                    prior.tuned.mixers[mixings[name]],
-                    *(model.network, model.features_tensor(), model.ngram, text),
-                    num_characters=model.num_characters,
-                )
-                yield make(name, score, seconds, network=method)
+        if missing(method, "few-shot"):
+            yield make(method, model.score(text), seconds)
         for name in rivals:
             four = NGram.train(sentences, model.vocabulary, order=4)
             score = model.ngram.score(text) if name == "n-gram" else four.score(text)
@@ -444,8 +428,6 @@ _COLUMNS = (
     ("few FITU-OEST", ("few-shot", "oest", "fitu")),
     ("few UNIV-BARE", ("few-shot", "bare", "univ")),
     ("few UNIV-OEST", ("few-shot", "oest", "univ")),
-    ("mixture-BARE", ("few-shot", "bare", "mixture")),
-    ("mixture-OEST", ("few-shot", "oest", "mixture")),
 )
 
 

@@ -6,7 +6,7 @@ import torch
 
 from protoglot.adapted import AdaptedModel
 from protoglot.errors import StorageError
-from protoglot.mixture import pieces_of
+from protoglot.running_text import pieces_of
 from protoglot.vocabulary import BEGIN, END
 from tiny import babble, tiny_adapted
 
@@ -27,7 +27,9 @@ def model(request):
 def test_a_text_in_pieces_costs_as_much_as_the_whole(model, monkeypatch):
     whole = model.nats(TEXT)
     for size in (1, 30, 100):
-        monkeypatch.setattr("protoglot.mixture.pieces_of", lambda text, n=size: pieces_of(text, num_characters=n))
+        monkeypatch.setattr(
+            "protoglot.running_text.pieces_of", lambda text, n=size: pieces_of(text, num_characters=n)
+        )
         found = model.nats(TEXT)
         assert abs(found.mean() - whole.mean()) < 1e-6 * math.log(2)  # of a bit per character
         # Float32 steps by 1e-6 at ten nats: a single character may be off by one or two of those.
@@ -56,7 +58,7 @@ def test_a_character_outside_the_inventory_is_named(model):
 
 def test_a_text_is_read_no_further_than_it_is_asked_for(monkeypatch):
     model = tiny_adapted()
-    monkeypatch.setattr("protoglot.mixture.pieces_of", lambda text: pieces_of(text, num_characters=20))
+    monkeypatch.setattr("protoglot.running_text.pieces_of", lambda text: pieces_of(text, num_characters=20))
     read = []
 
     def sentences():

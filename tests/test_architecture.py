@@ -37,7 +37,7 @@ ROOMS = [
         "protoglot.prior",
     ],
     ["protoglot.rivals"],
-    ["protoglot.mixture"],
+    ["protoglot.running_text"],
     ["protoglot.adapted", "protoglot.adapted_texts"],
     ["protoglot.loading", "protoglot.exporting"],
     ["protoglot.surprisal_files", "protoglot.heat_map"],

@@ -13,12 +13,10 @@ from protoglot.adaptation import learn_language
 from protoglot.adapted import AdaptedModel
 from protoglot.errors import StorageError
 from protoglot.evaluation import evaluate, make_scored_text
-from protoglot.mixture import predict_side_by_side, score_mixture
 from protoglot.ngram import NGramConfig
 from protoglot.prior.calibration import Calibration
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import AdaptationConfig, Method
-from protoglot.prior.mixer import Mixer, Mixing
 from protoglot.prior.universal import Tuned, UniversalPrior
 from tiny import babble, babble_corpus, tiny_trained
 
@@ -33,16 +31,10 @@ def tuned_prior(conditioning: str = "bare") -> UniversalPrior:
     streams = training_streams(babble_corpus(), trained)
     prior = infer_prior(trained, streams, FisherConfig(length=20, max_sequences=3))
     settings = AdaptationConfig(num_epochs=2, batch_size=4, length=20, dropout=0.1)
-    mixers = {mixing: Mixer(mixing, 4, hidden_size=6) for mixing in Mixing}
-    with torch.no_grad():
-        for mixer in mixers.values():
-            for weight in mixer.parameters():
-                weight += 0.3 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1))
     tuned = Tuned(
         best=Method.FITU,
         methods={Method.FITU: settings, Method.UNIV: replace(settings, method=Method.UNIV, strength=0.5)},
         ngram=NGramConfig(order=3),
-        mixers=mixers,
         calibration=Calibration(temperature=1.5, broad_share=0.2),
         trials=({"method": "fitu", "nats": 1.0},),
     )
@@ -127,41 +119,6 @@ def test_a_prior_keeps_what_was_tuned(tmp_path):
     features = prior.mean.features["wol"]
     first, second = (learn_language(each, SENTENCES, features=features) for each in (prior, again))
     np.testing.assert_array_equal(first.nats(UNSEEN), second.nats(UNSEEN))
-    for mixing, mixer in prior.tuned.mixers.items():
-        scores = [
-            score_mixture(kept, model.network, model.features_tensor(), model.ngram, UNSEEN, num_characters=9)
-            for kept, model in ((mixer, first), (again.tuned.mixers[mixing], second))
-        ]
-        assert scores[0] == scores[1]
-
-
-@pytest.mark.parametrize("mixing", Mixing)
-def test_a_mixture_costs_what_its_predictions_say(mixing):
-    """Characters outside the inventory are named, as they are by the network alone."""
-    model, mixer = learned(), tuned_prior().tuned.mixers[mixing]
-    parts = (model.network, None, model.ngram)
-    found = score_mixture(mixer, *parts, UNSEEN, num_characters=model.num_characters)
-    ((predictions, targets),) = predict_side_by_side(*parts, UNSEEN, num_characters=model.num_characters)
-    naming = model.vocabulary.others_nats("".join(model.vocabulary.encode(text).others for text in UNSEEN))
-    assert found.nats == pytest.approx(float(mixer.nats(predictions, targets).detach().sum()) + naming, rel=1e-6)
-    assert naming > 0
-    assert found.num_characters == sum(len(sentence) + 1 for sentence in UNSEEN)
-
-
-def test_a_mixture_of_one_component_costs_what_that_one_costs():
-    model, mixer = learned(), Mixer(Mixing.LINEAR, 4)
-    for component, wanted in ((0, model.score(UNSEEN)), (3, model.ngram.score(UNSEEN))):
-        with torch.no_grad():
-            mixer.by_depth.fill_(-100.0)[:, component] = 100.0
-        found = score_mixture(mixer, model.network, None, model.ngram, UNSEEN, num_characters=1)
-        assert found.nats == pytest.approx(wanted.nats, rel=1e-5)
-
-
-def test_mixers_that_do_not_fit_the_n_gram_are_refused(tmp_path):
-    prior = tuned_prior()
-    replace(prior, tuned=replace(prior.tuned, ngram=NGramConfig(order=4))).save(tmp_path / "p")
-    with pytest.raises(StorageError, match=r"header\.json.*mixer of 4 components; wanted 5"):
-        UniversalPrior.load(tmp_path / "p")
 
 
 @pytest.mark.parametrize("part", ["incontext", "mixer"])

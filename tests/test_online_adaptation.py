@@ -8,12 +8,12 @@ import torch
 from torch.nn import functional as F
 
 from protoglot.errors import ConfigError
-from protoglot.mixture import network_logits
 from protoglot.online_adaptation import OnlineAdaptation, OnlineConfig
 from protoglot.prior.calibration import Calibration
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import Method
 from protoglot.prior.universal import Tuned
+from protoglot.running_text import network_logits
 from tiny import babble, babble_corpus, tiny_trained
 
 TEXT = "".join(f"{line}\n" for line in babble("abdëgñ", 12, seed=0))

@@ -8,15 +8,12 @@ from protoglot.adaptation import make_gaussian
 from protoglot.errors import ConfigError, StorageError
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import MAX_TRIALS, Method
-from protoglot.prior.mixer import Mixing, Predictions
 from protoglot.scores import Score
 from protoglot.splits import split_sentences
-from protoglot.tuning import START, Trials, Tuner, TuningConfig, some_positions, tuning_identity
+from protoglot.tuning import START, Trials, Tuner, TuningConfig, tuning_identity
 from tiny import babble_corpus, tiny_trained
 
-QUICK = TuningConfig(
-    num_trials=3, num_sentences=5, scored_characters=60, mixer_sentences=(2, 5), mixer_characters=60
-)
+QUICK = TuningConfig(num_trials=3, num_sentences=5, scored_characters=60, calibration_characters=60)
 
 
 def make_prior(conditioning="bare"):
@@ -48,8 +45,6 @@ def test_a_search_leaves_the_prior_as_it_was_and_finds_all_that_is_needed(condit
     tuned = tuner(prior=prior).run([Method.FITU, Method.UNIV])
     assert set(tuned.methods) == {Method.FITU, Method.UNIV}
     assert all(method is config.method for method, config in tuned.methods.items())
-    assert set(tuned.mixers) == set(Mixing)
-    assert tuned.mixers[Mixing.LINEAR].num_components == tuned.ngram.order + 1
     assert tuned.calibration is not None
     for name, weight in prior.mean.model.named_parameters():
         assert torch.equal(weight, before[name])
@@ -137,36 +132,6 @@ def test_trials_on_a_text_that_was_changed_do_not_count(tmp_path):
     assert len(Trials(path, "same").rows) == 2 * number
 
 
-def test_mixers_of_a_large_inventory_learn_from_less_text(monkeypatch):
-    lengths = []
-
-    def fit(mixer, examples):
-        lengths.append(max(len(targets) for _, targets in examples))
-
-    monkeypatch.setattr("protoglot.tuning.fit_mixer", fit)
-    tuner().run([Method.FITU])
-    monkeypatch.setattr("protoglot.tuning._MAX_MIXED_NUMBERS", 1)
-    tuner().run([Method.FITU])
-    assert lengths[0] > lengths[-1] > 0
-
-
-@pytest.mark.parametrize("most", [1, 7, 60, 61, 1000])
-def test_some_positions_are_spread_evenly_over_a_text_however_it_comes(most):
-    generator = torch.Generator().manual_seed(0)
-    whole = Predictions(torch.randn(61, 3, 5, generator=generator), torch.arange(61), 100)
-    targets = torch.arange(61)
-    pieces = [
-        (Predictions(whole.log_probabilities[part], whole.depth[part], 100), targets[part])
-        for part in (slice(0, 20), slice(20, 21), slice(21, 61))
-    ]
-    found, chosen = some_positions(pieces, 61, most)
-    assert len(chosen) == min(most, 61)
-    assert torch.equal(found.depth, chosen)
-    assert torch.equal(found.log_probabilities, whole.log_probabilities[chosen])
-    gaps = torch.diff(chosen)
-    assert len(gaps) == 0 or (int(gaps.min()) >= 1 and int(gaps.max()) - int(gaps.min()) <= 1)
-
-
 def test_all_methods_have_as_many_settings_as_may_be_tried():
     config = replace(QUICK, num_trials=MAX_TRIALS)
     found = tuner(config=config)
@@ -214,11 +179,13 @@ def test_the_uninformative_prior_is_a_standard_normal():
 def test_trials_of_another_prior_do_not_count():
     prior = make_prior()
     spread = {name: torch.ones_like(values) for name, values in prior.fisher.items()}
+    turned = {name: values.flip(0) for name, values in prior.fisher.items()}  # the same sums
     known = {tuning_identity(prior, QUICK)}
     for other in (
         replace(prior, spread=spread),
         replace(prior, spread={name: 2 * values for name, values in spread.items()}),
         replace(prior, fisher={name: 2 * values for name, values in prior.fisher.items()}),
+        replace(prior, fisher=turned),
     ):
         assert tuning_identity(other, QUICK) not in known
         known.add(tuning_identity(other, QUICK))

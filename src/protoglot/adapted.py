@@ -16,12 +16,12 @@ from protoglot.adapted_texts import NetworkLookahead, SideBySide
 from protoglot.artefacts import HEADER, load_artefact, refuse_former_parts, save_artefact
 from protoglot.errors import ConfigError, StorageError, VocabularyError
 from protoglot.generation import GenerationConfig
-from protoglot.mixture import costs_by_sentence, network_logits
 from protoglot.model.config import Conditioning, ModelConfig
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
 from protoglot.model.sampling import sample
 from protoglot.ngram import NGram
 from protoglot.prior.calibration import Calibration
+from protoglot.running_text import costs_by_sentence, network_logits
 from protoglot.scores import Score
 from protoglot.trained import WEIGHTS, check_weights, load_weights, weights_as_arrays
 from protoglot.vocabulary import END, NUM_SYMBOLS, Vocabulary

@@ -179,7 +179,6 @@ def _describe_prior(content: Mapping[str, Any], tensors: Arrays) -> Facts:
             "best": tuned["best"],
             "methods": {settings["method"]: dict(settings) for settings in tuned["methods"]},
             "ngram": dict(tuned["ngram"]),
-            "mixers": sorted(tuned["mixers"]),
             "calibration": tuned["calibration"],
             "trials": len(tuned["trials"]),
         },

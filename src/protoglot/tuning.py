@@ -3,29 +3,26 @@
 Every method gets the same number of trials. A search starts from common settings and changes one at a time, by turns:
 strength of the prior, where it has one to choose, epochs, dropout and learning rate, and then each of them once more;
 a change that helps is kept. Trials use a few of the validation languages; the best of each method then meet on all of
-them. With the method that wins, the mixers and the calibration are learned.
+them. The calibration is learned last.
 """
 
 import hashlib
 import json
-import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from protoglot.adaptation import adapt, learn_language
 from protoglot.errors import ConfigError, StorageError
-from protoglot.mixture import network_logits, predict_side_by_side
 from protoglot.ngram import NGram, NGramConfig, Smoothing
 from protoglot.prior.calibration import Calibration, fit_calibration
 from protoglot.prior.methods import MAX_TRIALS, AdaptationConfig, Method
-from protoglot.prior.mixer import Mixer, Mixing, Predictions, fit_mixer
 from protoglot.prior.universal import Tuned, UniversalPrior
+from protoglot.running_text import network_logits
 from protoglot.scores import Score, mean_bits_per_character
 from protoglot.splits import Split, enough_sentences, few_shot_sample
 from protoglot.storage import append_line, write_atomically
@@ -56,10 +53,6 @@ _STRENGTHS: Mapping[Method, tuple[float, ...]] = {
 }
 
 
-_MAX_MIXED_NUMBERS = 800_000_000
-"""Log-probabilities that the mixers learn from, in all: 3.2 gigabytes. Large inventories get by with less text."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningConfig:
     """How long and on what to search."""
@@ -79,11 +72,8 @@ class TuningConfig:
     scored_characters: int = 6_000
     """Of each language's development text."""
 
-    mixer_sentences: tuple[int, ...] = (10, 30, 100)
-    """Amounts of text that the mixers learn to deal with."""
-
-    mixer_characters: int = 2_500
-    """Of each language's development text that the mixers learn from, or some of them, if inventories are large."""
+    calibration_characters: int = 2_500
+    """Of each language's development text that the calibration learns from."""
 
     seed: int = 0
     """Of samples of sentences."""
@@ -94,7 +84,7 @@ class TuningConfig:
             "num_trial_languages",
             "num_sentences",
             "scored_characters",
-            "mixer_characters",
+            "calibration_characters",
         ):
             if getattr(self, name) < 1:
                 raise ConfigError(f"tuning.{name}: {getattr(self, name)}; wanted a whole number from 1")
@@ -190,7 +180,7 @@ class Tuner:
         self._digests = {code: _digest(self._samples[code], self._scored[code]) for code in usable}
 
     def run(self, methods: Sequence[Method]) -> Tuned:
-        """Choose the settings of each method, the n-gram, the best method, the mixers and the calibration."""
+        """Choose the settings of each method, the n-gram, the best method and the calibration."""
         ngram = self.choose_ngram()
         best: dict[Method, AdaptationConfig] = {}
         final: dict[Method, float] = {}
@@ -201,7 +191,6 @@ class Tuner:
         chosen = Tuned(best=winner, methods=best, ngram=ngram)
         return replace(
             chosen,
-            mixers=self.learn_mixers(chosen),
             calibration=self.calibrate(),
             trials=tuple(dict(row) for row in self.trials.rows),
         )
@@ -268,46 +257,11 @@ class Tuner:
         )
         return score
 
-    def learn_mixers(self, tuned: Tuned) -> dict[Mixing, Mixer]:
-        """Weights of the network of the best method and of the n-gram, learned from several amounts of text."""
-        config = self.config
-        prior = replace(self.prior, tuned=tuned)
-        num_examples = len(self._languages) * len(config.mixer_sentences)
-        numbers_a_position = (tuned.ngram.order + 1) * len(prior.mean.vocabulary)
-        most = _MAX_MIXED_NUMBERS // (num_examples * numbers_a_position) or 1
-        examples: list[tuple[Predictions, Tensor]] = []
-        for code in self._languages:
-            text = enough_sentences(self.texts[code].development, config.mixer_characters)
-            size = sum(len(sentence) + 1 for sentence in text)
-            for number in config.mixer_sentences:
-                sample = self._samples[code][:number]
-                model = learn_language(prior, sample, features=self._features(code))
-                if model.ngram is None:
-                    continue
-                found = predict_side_by_side(
-                    model.network,
-                    model.features_tensor(),
-                    model.ngram,
-                    text,
-                    num_characters=model.num_characters,
-                )
-                examples.append(some_positions(found, size, most))
-                self._on_trial(f"mixers: {code}, {len(sample)} sentences")
-        mixers: dict[Mixing, Mixer] = {}
-        for mixing in Mixing:
-            mixer = Mixer(mixing, tuned.ngram.order + 1, seed=config.seed)
-            fit_mixer(mixer, examples)
-            mixers[mixing] = mixer
-            with torch.no_grad():
-                costs = [float(mixer.nats(*example).mean()) / math.log(2) for example in examples]
-            self._on_trial(f"mixers: {mixing}: {sum(costs) / len(costs):.3f} bits/character")
-        return mixers
-
     def calibrate(self) -> Calibration:
         """Temperature and shares for a language without text."""
         examples = []
         for code in self._languages:
-            text = enough_sentences(self.texts[code].development, self.config.mixer_characters)
+            text = enough_sentences(self.texts[code].development, self.config.calibration_characters)
             vector = self._features(code)
             features = None if vector is None else torch.tensor(vector).to(self.prior.mean.model.embedding)
             model, vocabulary = adapt(self.prior, [], features, AdaptationConfig())
@@ -341,40 +295,19 @@ def _digest(*texts: Sequence[str]) -> str:
 
 
 def tuning_identity(prior: UniversalPrior, config: TuningConfig) -> str:
-    """What must be the same for old trials to count, besides their texts: weights, and how much is scored."""
-    weights = sum(float(weight.detach().double().sum()) for weight in prior.mean.model.parameters())
-    fisher = sum(float(values.double().sum()) for values in prior.fisher.values())
-    spread = sum(float(values.double().sum()) for values in (prior.spread or {}).values())
+    """SHA-256 of what old trials need to count, besides their texts: all weights, and how much is scored."""
     scored = {name: value for name, value in asdict(config).items() if name in ("scored_characters", "seed")}
-    return json.dumps([weights, fisher, spread, scored])
-
-
-def some_positions(
-    pieces: Iterable[tuple[Predictions, Tensor]], num_positions: int, most: int
-) -> tuple[Predictions, Tensor]:
-    """Predictions for a text at no more than so many of its positions, spread evenly; no others are kept in memory."""
-    number = min(num_positions, most)
-    wanted = torch.arange(number) * num_positions // number
-    first, kept = 0, []
-    for found, targets in pieces:
-        last = first + len(targets)
-        chosen = wanted[(wanted >= first) & (wanted < last)] - first
-        some = Predictions(found.log_probabilities[chosen], found.depth[chosen], found.num_characters)
-        kept.append((some, targets[chosen]))
-        first = last
-    return join_predictions(kept)
-
-
-def join_predictions(pieces: Sequence[tuple[Predictions, Tensor]]) -> tuple[Predictions, Tensor]:
-    """Predictions for consecutive pieces of one text as those for the whole."""
-    return (
-        Predictions(
-            torch.cat([found.log_probabilities for found, _ in pieces]),
-            torch.cat([found.depth for found, _ in pieces]),
-            pieces[0][0].num_characters,
-        ),
-        torch.cat([targets for _, targets in pieces]),
-    )
+    digest = hashlib.sha256(json.dumps(scored, sort_keys=True).encode())
+    parts = {
+        "mean": dict(prior.mean.model.named_parameters()),
+        "fisher": prior.fisher,
+        "spread": prior.spread or {},
+    }
+    for part, weights in parts.items():
+        for name, values in sorted(weights.items()):
+            digest.update(f"{part} {name} {tuple(values.shape)}".encode())
+            digest.update(values.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def describe(config: AdaptationConfig) -> str:

@@ -56,8 +56,8 @@ def change(old: str, new: str) -> str:
         ),
         (change("[training]", "[adaptation.fit]\n[training]"), "adaptation.fit: unknown; wanted fitu"),
         (
-            change("samples = 2", 'mixtures = ["fitu"]'),
-            "few_shot.mixtures: learned by tuning, and tuning.trials is 0",
+            change('methods = ["univ"]', 'methods = ["calibrated"]'),
+            "zero_shot.methods: calibrated: learned by tuning, and tuning.trials is 0",
         ),
         (change('"fitu", "univ"', '"fitu", "hier"'), "few_shot.methods: hier, and prior.spread lacks bare"),
         (

@@ -60,7 +60,6 @@ languages = ["wol"]
 [[few_shot]]
 conditionings = ["bare"]
 methods = ["ninf", "fitu", "univ", "l2-sp", "hier", "n-gram"]
-mixtures = ["fitu"]
 sentences = [5]
 
 [[few_shot]]
@@ -135,8 +134,6 @@ def test_few_shot_rows(finished):
     scores = rows(finished, "score", regime="few-shot", language="wol")
     assert {(row["conditioning"], row["method"], row["network"]) for row in scores} == {
         *((("bare", method, None)) for method in ("ninf", "fitu", "univ", "l2-sp", "hier")),
-        ("bare", "mixture", "fitu"),
-        ("bare", "linear-mixture", "fitu"),
         (None, "n-gram", None),
     }
     assert {row["sentences"] for row in scores} == {4, 5}

@@ -299,9 +299,7 @@ def _make_prior(
     prior = UniversalPrior.load(measured, device=device)
     tuning = TuningConfig(num_trials=1 if tiny else _NUM_TRIALS, seed=seed)
     if tiny:
-        tuning = replace(
-            tuning, num_sentences=10, scored_characters=300, mixer_sentences=(10,), mixer_characters=300
-        )
+        tuning = replace(tuning, num_sentences=10, scored_characters=300, calibration_characters=300)
     tuned = tune_prior(prior, corpus, [Method(name) for name in _METHODS], tuning, unfinished / "trials.jsonl")
     mean = replace(prior.mean, provenance={**prior.mean.provenance, **provenance})
     replace(prior, mean=mean, tuned=tuned).save(out, packed=True)

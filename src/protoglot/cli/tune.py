@@ -55,8 +55,8 @@ def tune(
     """Choose how a prior adapts, on its validation languages.
 
     Searches learning rate, epochs, dropout and strength of each method with the same number of trials, chooses the
-    order and smoothing of the n-gram, and learns the calibration of zero-shot scores and the weights of network and
-    n-gram in mixtures. All of it is stored with the prior. Held-out languages are never looked at.
+    order and smoothing of the n-gram, and fits the calibration of zero-shot scores. All of it is stored with the
+    prior. Held-out languages are never looked at.
 
     Trials are kept beside the prior (PRIOR.trials.jsonl): after Ctrl-C, the same command goes on.
 

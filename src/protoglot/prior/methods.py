@@ -87,7 +87,7 @@ class AdaptationConfig:
 
         Less text is read as often, in batches that are small enough for some steps: to read it more often, in the
         hope of as many steps, costs networks a tenth of a bit and more with ten sentences of a validation language,
-        for they then know these by heart (a mixture with the n-gram hardly notices). More text is read less often, by
+        for they then know these by heart. More text is read less often, by
         a root, between the same number of epochs and the same number of steps: a hundred times the text is read once.
         """
         factor = min((CHARACTERS_OF_A_SAMPLE / max(num_characters, 1)) ** 0.5, 1.0)

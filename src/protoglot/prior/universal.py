@@ -12,7 +12,7 @@ updating.
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,6 @@ from protoglot.model.network import NUM_UNPREDICTED
 from protoglot.ngram import NGramConfig
 from protoglot.prior.calibration import Calibration
 from protoglot.prior.methods import AdaptationConfig, Method
-from protoglot.prior.mixer import Mixer, Mixing, mixer_from_parts, mixer_parts
 from protoglot.prior.packing import pack_means, pack_scales, unpack_means, unpack_scales
 from protoglot.trained import TrainedModel, check_weights, parts_of, trained_from_parts
 
@@ -50,9 +49,6 @@ class Tuned:
 
     ngram: NGramConfig
     """The best n-gram."""
-
-    mixers: Mapping[Mixing, Mixer] = field(default_factory=dict)
-    """How to mix the network of the best method with the n-gram."""
 
     calibration: Calibration | None = None
     """For a language without any text."""
@@ -87,7 +83,7 @@ class UniversalPrior:
     """Variance of the weights across languages (see :mod:`protoglot.prior.spread`), by name of the weight."""
 
     tuned: Tuned | None = None
-    """Settings and mixers that were found on validation languages."""
+    """Settings that were found on validation languages."""
 
     def precision(self) -> dict[str, Tensor]:
         """The diagonal of -H~: f + 1 / sigma^2, by name of the weight."""
@@ -132,7 +128,7 @@ class UniversalPrior:
         tensors[_FREQUENCIES] = {_FREQUENCIES: self.frequencies}
         if self.spread is not None:
             tensors[_SPREAD] = {name: values.cpu().numpy() for name, values in self.spread.items()}
-        content["tuned"] = None if self.tuned is None else _tuned_parts(self.tuned, tensors)
+        content["tuned"] = None if self.tuned is None else _tuned_parts(self.tuned)
         content["packed"] = _pack(tensors) if packed else None
         save_artefact(path, kind=KIND, content=content, tensors=tensors)
 
@@ -174,7 +170,7 @@ class UniversalPrior:
                 "frequencies"
             )
         tuned = content.get("tuned")
-        chosen = None if tuned is None else _tuned_from_parts(tuned, tensors, name=str(path / HEADER))
+        chosen = None if tuned is None else _tuned_from_parts(tuned, name=str(path / HEADER))
         return cls(
             mean=mean,
             fisher={name: torch.tensor(values).to(device) for name, values in fisher.items()},
@@ -214,34 +210,24 @@ def _check_values(arrays: Mapping[str, NDArray[Any]], *, least: float, file: Pat
             raise StorageError(f"{file}: {name}: too small or not finite; wanted {wanted}")
 
 
-def _tuned_parts(tuned: Tuned, tensors: dict[str, Mapping[str, NDArray[Any]]]) -> dict[str, object]:
-    """What was tuned as JSON values; arrays are added to the tensors."""
-    mixers = {}
-    for mixing, mixer in tuned.mixers.items():
-        mixers[str(mixing)], tensors[f"mixer-{mixing}"] = mixer_parts(mixer)
+def _tuned_parts(tuned: Tuned) -> dict[str, object]:
+    """What was tuned as JSON values."""
     return {
         "best": str(tuned.best),
         "methods": [config.to_json() for config in tuned.methods.values()],
         "ngram": tuned.ngram.to_json(),
-        "mixers": mixers,
         "calibration": None if tuned.calibration is None else asdict(tuned.calibration),
         "trials": [dict(trial) for trial in tuned.trials],
     }
 
 
-def _tuned_from_parts(
-    content: Mapping[str, Any], tensors: Mapping[str, Mapping[str, NDArray[Any]]], *, name: str
-) -> Tuned:
+def _tuned_from_parts(content: Mapping[str, Any], *, name: str) -> Tuned:
     try:
         methods = [AdaptationConfig.from_json(entry, name=name) for entry in content["methods"]]
-        found = Tuned(
+        return Tuned(
             best=Method(content["best"]),
             methods={config.method: config for config in methods},
             ngram=NGramConfig.from_json(content["ngram"], name=name),
-            mixers={
-                Mixing(mixing): mixer_from_parts(facts, tensors[f"mixer-{mixing}"], name=name)
-                for mixing, facts in content["mixers"].items()
-            },
             calibration=None if content["calibration"] is None else Calibration(**content["calibration"]),
             trials=tuple(content["trials"]),
         )
@@ -249,8 +235,3 @@ def _tuned_from_parts(
         raise StorageError(f"{name}: damaged settings of adaptation ({error!r})") from error
     except ConfigError as error:
         raise StorageError(str(error)) from error
-    wanted = found.ngram.order + 1
-    for mixing, mixer in found.mixers.items():
-        if mixer.num_components != wanted:
-            raise StorageError(f"{name}: {mixing} mixer of {mixer.num_components} components; wanted {wanted}")
-    return found

@@ -62,7 +62,7 @@ class PriorBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningBudget:
-    """How much is tried on validation languages to choose settings and learn mixers; nothing with no trials."""
+    """How much is tried on validation languages to choose settings; nothing with no trials."""
 
     trials: int = 0
     """Settings tried for each method and prior."""
@@ -71,7 +71,7 @@ class TuningBudget:
     """Validation languages that each trial is scored on."""
 
     languages: int = 3
-    """Validation languages on which the best settings meet, and mixers are learned."""
+    """Validation languages on which the best settings meet."""
 
     sentences: int = 100
     """To learn each of them from."""
@@ -134,9 +134,6 @@ class FewShot:
     sentences: tuple[int, ...]
     samples: int = 1
     """How many draws of the sentences."""
-
-    mixtures: tuple[str, ...] = ()
-    """Methods among ``methods`` whose network is also mixed with the n-gram."""
 
     languages: tuple[str, ...] | None = None
     """Held-out languages; ``None`` for all."""
@@ -264,16 +261,10 @@ def _check_together(config: StudyConfig, name: str) -> None:
             f"{name}: tuning.trial_languages: {tuning.trial_languages}; wanted at most tuning.languages, "
             f"{tuning.languages}"
         )
-    learned = [
-        *(["few_shot.mixtures"] if any(grid.mixtures for grid in few_shot) else []),
-        *(
-            ["zero_shot.methods: calibrated"]
-            if any(CALIBRATED in grid.methods for grid in config.zero_shot)
-            else []
-        ),
-    ]
-    if learned and not tuning.trials:
-        raise ConfigError(f"{name}: {learned[0]}: learned by tuning, and tuning.trials is 0; wanted 1 or more")
+    if any(CALIBRATED in grid.methods for grid in config.zero_shot) and not tuning.trials:
+        raise ConfigError(
+            f"{name}: zero_shot.methods: calibrated: learned by tuning, and tuning.trials is 0; wanted 1 or more"
+        )
     for grid in few_shot:
         lacking = [each for each in grid.conditionings if each not in config.prior.spread]
         if "hier" in grid.methods and lacking:
@@ -380,7 +371,6 @@ def _few_shot(table: Table) -> FewShot:
         methods=methods,
         sentences=table.integers("sentences", least=1, most=MAX_SENTENCES),
         samples=table.integer("samples", least=1, default=1),
-        mixtures=table.choices("mixtures", networks, default=()),
         languages=table.optional_strings("languages"),
     )
     table.finish()

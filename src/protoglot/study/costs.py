@@ -14,9 +14,6 @@ TRAINED_CHARACTERS_PER_SECOND = 11_000.0
 SCORED_CHARACTERS_PER_SECOND = 30_000.0
 ADAPTED_SENTENCE_SECONDS = 0.1
 """Reading one sentence in all epochs of an adaptation. With a worker on each core, two of 100 sentences take 20 s."""
-MIXED_CHARACTERS_PER_SECOND = 5_000.0
-MIXER_ADAPTATIONS = 2.0
-"""Of each language for mixers: samples of 10, 30 and 100 sentences, and learning the mixers themselves."""
 FISHER_FACTOR = 2.0
 """Measuring squared gradients, compared with training on the same characters."""
 SEQUENCE_CHARACTERS = 125
@@ -63,15 +60,14 @@ def _score(settings: Settings) -> float:
 
 
 def _adapt(settings: Settings) -> float:
-    mixing = settings["characters"] / MIXED_CHARACTERS_PER_SECOND if settings.get("mixed") else 0.0
-    return float(settings["sentences"] * ADAPTED_SENTENCE_SECONDS + _score(settings) + mixing)
+    return float(settings["sentences"] * ADAPTED_SENTENCE_SECONDS + _score(settings))
 
 
 def _tune(settings: Settings) -> float:
-    """Trials, a last round of two settings of each method on all languages, and samples of three sizes for mixers."""
+    """Trials, and a last round of two settings of each method on all languages."""
     trials = settings["trials"] * settings["trial_languages"]
     last_round = 2 * (len(settings["languages"]) - settings["trial_languages"])
-    adaptations = len(settings["methods"]) * (trials + last_round) + MIXER_ADAPTATIONS * len(settings["languages"])
+    adaptations = len(settings["methods"]) * (trials + last_round)
     return float(adaptations * _adapt(settings))
 
 

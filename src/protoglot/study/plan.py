@@ -28,13 +28,13 @@ class UnitKind(StrEnum):
     """Scores a language without a sentence of it."""
 
     TUNE = "tune"
-    """Chooses on validation languages the settings of all methods, and learns how to mix networks and n-grams."""
+    """Chooses on validation languages the settings of all methods, and fits the calibration."""
 
     NGRAM = "n-gram"
     """Counts a few sentences of a language, and scores it."""
 
     FEW_SHOT = "few-shot"
-    """Adapts a network to a few sentences of a language by one method, and scores it, mixed too if asked for."""
+    """Adapts a network to a few sentences of a language by one method, and scores it."""
 
     JOINT = "joint"
     """Scores a language with a model that was trained on it."""
@@ -206,7 +206,7 @@ class _Planner:
                 needs={"prior": tuned if method == CALIBRATED else prior},
                 texts=[code],
             )
-        for (code, method, sentences, sample), mixed in few_shot.items():
+        for code, method, sentences, sample in few_shot:
             given = None if tuned != prior else self._config.adaptation.get(method)
             self._add(
                 UnitKind.FEW_SHOT,
@@ -218,7 +218,6 @@ class _Planner:
                     "partition": number,
                     "sentences": sentences,
                     "sample": sample,
-                    "mixed": mixed,
                 },
                 needs={"prior": tuned},
                 texts=[code],
@@ -345,16 +344,16 @@ class _Planner:
             )
         )
 
-    def _few_shot_wanted(
-        self, conditioning: str, held_out: Sequence[str]
-    ) -> dict[tuple[str, str, int, int], bool]:
-        """Language, method, sentences and sample, with whether the network is mixed too; grids may overlap."""
-        wanted: dict[tuple[str, str, int, int], bool] = {}
-        for grid in self._config.few_shot:
-            if conditioning in grid.conditionings:
-                for cell in self._cells(grid, held_out):
-                    wanted[cell] = wanted.get(cell, False) or cell[1] in grid.mixtures
-        return wanted
+    def _few_shot_wanted(self, conditioning: str, held_out: Sequence[str]) -> list[tuple[str, str, int, int]]:
+        """Language, method, sentences and sample, each once: grids may overlap."""
+        return list(
+            dict.fromkeys(
+                cell
+                for grid in self._config.few_shot
+                if conditioning in grid.conditionings
+                for cell in self._cells(grid, held_out)
+            )
+        )
 
     def _cells(self, grid: FewShot, held_out: Sequence[str]) -> Iterator[tuple[str, str, int, int]]:
         for code in self._chosen(grid.languages, held_out):

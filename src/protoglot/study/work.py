@@ -22,14 +22,12 @@ from protoglot.devices import prepare_cpu
 from protoglot.errors import ConfigError
 from protoglot.evaluation import evaluate, make_scored_text
 from protoglot.generation import GenerationConfig
-from protoglot.mixture import score_mixture
 from protoglot.model.config import PRESETS, Conditioning
 from protoglot.model.network import LanguageModel
 from protoglot.model.sampling import generate
 from protoglot.ngram import NGram
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import AdaptationConfig, Method
-from protoglot.prior.mixer import Mixing
 from protoglot.prior.spread import SpreadConfig, measure_spread
 from protoglot.prior.universal import UniversalPrior
 from protoglot.scores import Score
@@ -58,7 +56,6 @@ if TYPE_CHECKING:
 MODEL = "model"
 PRIOR = "prior"
 _SAMPLES_PER_SEED = 1_000
-_MIXER_SENTENCES = (10, 30, 100)
 _SIGNAL_EDGES = np.linspace(-6.0, 4.0, 101)
 """Of the histogram of log10 |mean| / standard deviation; what lies outside counts at the ends."""
 
@@ -215,8 +212,6 @@ class Desk:
             num_trial_languages=settings["trial_languages"],
             num_sentences=settings["sentences"],
             scored_characters=settings["characters"],
-            mixer_sentences=tuple(number for number in _MIXER_SENTENCES if number <= settings["sentences"])
-            or (settings["sentences"],),
             seed=settings["seed"],
         )
         starts = {
@@ -271,45 +266,7 @@ class Desk:
         tuned = prior.settings_for(method).for_amount(sum(len(sentence) + 1 for sentence in sample))
         config = replace(tuned, seed=settings["seed"], **settings["adaptation"])
         learned = self._adapt(prior, sample, settings, config, place)
-        outcome = self._score(unit, place, learned, started, regime="few-shot", method=settings["method"])
-        if settings["mixed"]:
-            rows = [*outcome.rows, *self._score_mixtures(unit, place, prior, learned, sample, started)]
-            return Outcome(rows)
-        return outcome
-
-    def _score_mixtures(
-        self,
-        unit: Unit,
-        place: Place,
-        prior: UniversalPrior,
-        learned: _Learned,
-        sample: Sequence[str],
-        started: float,
-    ) -> list[Row]:
-        """The network mixed with the n-gram of the same sentences in both ways; the linear one is a control."""
-        settings: Any = unit.settings
-        if prior.tuned is None or not prior.tuned.mixers:
-            raise ConfigError(f"{unit.name}: its prior has no mixer; wanted one that tuning has learned")
-        ngram = NGram.train(
-            sample, learned.vocabulary, order=prior.tuned.ngram.order, smoothing=prior.tuned.ngram.smoothing
-        )
-        names = {Mixing.LOG_LINEAR: "mixture", Mixing.LINEAR: "linear-mixture"}
-        rows = []
-        for mixing, mixer in sorted(prior.tuned.mixers.items()):
-            place.stop_if_asked()
-            score = score_mixture(
-                *(mixer, learned.network, learned.features, ngram, self._test(settings)),
-                num_characters=sum(len(sentence) + 1 for sentence in sample),
-            )
-            rows.append(
-                _score_row(
-                    *(unit, place, score, started),
-                    regime="few-shot",
-                    method=names[mixing],
-                    network=settings["method"],
-                )
-            )
-        return rows
+        return self._score(unit, place, learned, started, regime="few-shot", method=settings["method"])
 
     def _score_jointly(self, unit: Unit, place: Place) -> Outcome:
         started = time.monotonic()

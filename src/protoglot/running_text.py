@@ -1,6 +1,5 @@
-"""What a network predicts along a text, alone and mixed with the n-gram of the same sentences."""
+"""What a network predicts along a running text, of which no more than a piece is in memory."""
 
-import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -8,13 +7,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional as F
 
 from protoglot.batching import make_stream
 from protoglot.model.network import NUM_UNPREDICTED, LanguageModel, State
-from protoglot.ngram import NGram
-from protoglot.prior.mixer import Mixer, Predictions
-from protoglot.scores import Score
 from protoglot.vocabulary import BEGIN, END, OTHER, Vocabulary
 
 POSITIONS_AT_ONCE = 512
@@ -145,64 +140,3 @@ def _naming_nats(vocabulary: Vocabulary, sentence: str) -> NDArray[np.float64]:
     for position in np.flatnonzero(vocabulary.encode_to_array(sentence) == OTHER):
         nats[position] = vocabulary.other_nats(sentence[position])
     return nats
-
-
-def predict_side_by_side(
-    network: LanguageModel,
-    features: Tensor | None,
-    ngram: NGram,
-    sentences: Iterable[str],
-    *,
-    num_characters: int,
-    positions_at_once: int = POSITIONS_AT_ONCE,
-) -> Iterator[tuple[Predictions, Tensor]]:
-    """Predictions of the network and of the n-gram of orders 1, 2, ... along a text.
-
-    Args:
-        network: its ids are those of the n-gram's vocabulary.
-        features: typological vector of the language, (K,); ``None`` for BARE.
-        ngram: trained on the same sentences as the network.
-        sentences: the text, of which no more than a piece is in memory.
-        num_characters: that both have learned from.
-        positions_at_once: bounds memory.
-
-    Yields:
-        Predictions for the next N positions, and the positions in them of the ids that came, (N,).
-    """
-    text = RunningText(network, ngram.vocabulary, features, positions_at_once=positions_at_once)
-    for piece in pieces_of(sentences):
-        by_order = ngram.by_order(piece, positions_at_once=positions_at_once)
-        for (scores, targets), (probabilities, found) in zip(text.logits(piece), by_order, strict=True):
-            orders, depth = torch.from_numpy(probabilities).log().float(), torch.from_numpy(found)
-            parts = torch.cat([F.log_softmax(scores, dim=1).unsqueeze(1), orders], dim=1)
-            yield Predictions(parts, depth, num_characters), targets
-
-
-@torch.no_grad()
-def score_mixture(
-    mixer: Mixer,
-    network: LanguageModel,
-    features: Tensor | None,
-    ngram: NGram,
-    sentences: Iterable[str],
-    *,
-    num_characters: int,
-) -> Score:
-    """Log loss of a running text under a mixture of network and n-gram.
-
-    Args:
-        mixer: has a weight for the network and for each order.
-        network: as for :func:`predict_side_by_side`, like all that follows.
-        features: as there.
-        ngram: as there.
-        sentences: as there.
-        num_characters: as there.
-    """
-
-    def predict(text: Iterable[str]) -> Iterator[tuple[Tensor, Tensor]]:
-        found = predict_side_by_side(network, features, ngram, text, num_characters=num_characters)
-        for predictions, targets in found:
-            yield mixer(predictions), targets
-
-    nats = [costs for _, costs in costs_by_sentence(predict, ngram.vocabulary, sentences)]
-    return Score(math.fsum(float(cost) for costs in nats for cost in costs), sum(map(len, nats)))
