@@ -17,7 +17,7 @@ KNOWN = "\n .,aeioubdkmnrstAEKé'тд日本\u0301-1"
 OFTEN_FIRST = KNOWN + "zÄйQ?語"
 """Characters whose first occurrence is predicted one by one."""
 
-HIDDEN, PLACE, LETTERS, EMBEDDING, LANGUAGE, QUERY = 8, 16, 16, 5, 4, 6
+HIDDEN, COMPARED, PLACE, LETTERS, EMBEDDING, LANGUAGE, QUERY = 8, 5, 16, 16, 5, 4, 6
 
 _SENTENCES = (
     "Kard a mente, anna est.",
@@ -67,6 +67,11 @@ def tiny_scorer(seed: int = 0) -> Scorer:
         "W2": (HIDDEN, HIDDEN),
         "b2": (HIDDEN,),
         "v2": (HIDDEN,),
+        "W3": (HIDDEN, COMPARED),
+        "U3": (HIDDEN, COMPARED),
+        "u3": (COMPARED,),
+        "b3": (COMPARED,),
+        "v3": (COMPARED,),
         "P1": (PLACE_FEATURES, PLACE),
         "p1_bias": (PLACE,),
         "P1_flag": (PLACE,),

@@ -7,8 +7,10 @@ from protoglot.reading.candidates import BASE_SCALE, BOOST_SCALE, backward, forw
 from protoglot.reading.characters import NUM_CLASSES
 from protoglot.reading.kernel import ENTRY_FEATURES, NUM_CELLS, NUM_CONTEXTS
 
-P, V, H = 3, 5, 4
-WEIGHTS = ("W", "S", "wb", "C", "W2", "b2", "v2", "beta", "gamma", "w", "w0", "gate")
+P, V, H, M = 3, 5, 4, 3
+WEIGHTS = (
+    "W", "S", "wb", "C", "W2", "b2", "v2", "W3", "U3", "u3", "b3", "v3", "beta", "gamma", "w", "w0", "gate", "extra",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -47,21 +49,30 @@ def case():
         "W2": normal(H, H),
         "b2": normal(H),
         "v2": normal(H),
+        "W3": normal(H, M, scale=0.5),
+        "U3": normal(H, M, scale=0.5),
+        "u3": normal(M),
+        "b3": normal(M) + 0.5,
+        "v3": normal(M),
         "beta": normal(P, H),
         "gamma": normal(P, H) + 1,
         "w": normal(P, NUM_CONTEXTS) ** 2,
         "w0": normal(P) ** 2,
         "gate": normal(P, NUM_CONTEXTS) + 1,
+        "extra": normal(P, V),
     }
-    return evidence, weights, normal(P, V)
+    return evidence, weights
 
 
-def reference(evidence, weights, extra) -> np.ndarray:
+def reference(evidence, weights) -> np.ndarray:
     """Scores by the formulas of the module, in double precision."""
     pointer, row, context, cell, entry, base, num_candidates, kinds = evidence
-    W, S, wb, C, W2, b2, v2, beta, gamma, w, w0, gate = (weights[name].astype(np.float64) for name in WEIGHTS)  # noqa: N806
+    W, S, wb, C, W2, b2, v2, W3, U3, u3, b3, v3, beta, gamma, w, w0, gate, extra = (  # noqa: N806
+        weights[name].astype(np.float64) for name in WEIGHTS
+    )
     score = np.full(base.shape, np.nan)
     for p in range(len(base)):
+        first, hidden = [], []
         for a in range(num_candidates[p]):
             x = np.float64(base[p, a])
             h1 = beta[p] + C[kinds[a]] + x * BASE_SCALE * wb
@@ -71,27 +82,33 @@ def reference(evidence, weights, extra) -> np.ndarray:
                     h1 = h1 + gate[p, context[k]] * (entry[k].astype(np.float64) @ W[context[k]] + S[cell[k]])
                     boost += w[p, context[k]] * entry[k, 0]
             h2 = np.maximum((np.maximum(h1, 0) * gamma[p]) @ W2 + b2, 0)
-            score[p, a] = v2 @ h2 + w0[p] * x + BOOST_SCALE * boost + extra[p, a]
+            first.append(v2 @ h2 + w0[p] * x + BOOST_SCALE * boost + extra[p, a])
+            hidden.append(h2)
+        log_p = np.array(first) - np.log(np.exp(np.array(first) - max(first)).sum()) - max(first)
+        mean = np.exp(log_p) @ np.array(hidden)
+        for a, h2 in enumerate(hidden):
+            h3 = np.maximum(h2 @ W3 + mean @ U3 + log_p[a] * BASE_SCALE * u3 + b3, 0)
+            score[p, a] = first[a] + v3 @ h3
     return score
 
 
 def test_forward_is_the_formula_and_leaves_alone_what_is_no_candidate(case):
-    evidence, weights, extra = case
+    evidence, weights = case
     score = np.full((P, V), -7.0, np.float32)
-    forward(*evidence, *(weights[name] for name in WEIGHTS), extra, score)
-    wanted = reference(evidence, weights, extra)
+    forward(*evidence, *(weights[name] for name in WEIGHTS), score)
+    wanted = reference(evidence, weights)
     assert score[1, 4] == -7
     np.testing.assert_allclose(score, np.where(np.isnan(wanted), -7, wanted), rtol=1e-4, atol=1e-5)
 
 
 def test_backward_is_finite_differences(case):
-    evidence, weights, extra = case
+    evidence, weights = case
     d_score = np.random.default_rng(4).normal(size=(P, V)).astype(np.float32)
     gradients = {name: np.zeros_like(weights[name]) for name in WEIGHTS}
     backward(*evidence, *(weights[name] for name in WEIGHTS), d_score, *(gradients[name] for name in WEIGHTS))
 
     def value(changed) -> float:
-        return float(np.nansum(reference(evidence, changed, extra) * d_score))
+        return float(np.nansum(reference(evidence, changed) * d_score))
 
     step = 1e-6
     rng = np.random.default_rng(5)
@@ -110,10 +127,10 @@ def test_backward_is_finite_differences(case):
 
 
 def test_gradients_are_added_to_what_is_there(case):
-    evidence, weights, _ = case
+    evidence, weights = case
     d_score = np.ones((P, V), np.float32)
     once, twice = ([np.zeros_like(weights[name]) for name in WEIGHTS] for _ in range(2))
     for gradients in (once, twice, twice):
         backward(*evidence, *(weights[name] for name in WEIGHTS), d_score, *gradients)
-    for one, two in zip(once, twice, strict=True):
+    for one, two in zip(once[:-1], twice[:-1], strict=True):  # but for those of ``extra``, which are filled
         np.testing.assert_allclose(two, 2 * one, rtol=1e-5, atol=1e-6)

@@ -22,6 +22,10 @@ def softplus(x):
     return np.log1p(np.exp(x))
 
 
+def softmax(x):
+    return np.exp(x - x.max()) / np.exp(x - x.max()).sum()
+
+
 def letter_of(character: str) -> int:
     return KNOWN.index(character) + NUM_SPECIAL if character in KNOWN else UNKNOWN
 
@@ -58,6 +62,7 @@ def reference(reader: Reader) -> np.ndarray:
     if reader.with_letters:
         gate = np.exp(z @ w["gate"][:, 0] + w["gate_bias"][0])
         scores += gate * (w["O"][letters] @ (hidden @ w["Lo"] + w["lo_bias"]) + w["o_bias"][letters])
+    hidden_units = []
     for a, kind in enumerate(kinds):
         base = float(batch.base[0, a])
         h1 = beta + w["C"][kind] + base * BASE_SCALE * w["wb"]
@@ -66,9 +71,15 @@ def reference(reader: Reader) -> np.ndarray:
             if row == a:
                 h1 = h1 + gates[context] * (w["S"][cell] + entry @ w["W"][context])
                 scores[a] += BOOST_SCALE * weights[context] * entry[0]
-        scores[a] += relu((relu(h1) * gamma) @ w["W2"] + w["b2"]) @ w["v2"] + weight * base
-    p = np.exp(scores - scores.max())
-    return p / p.sum()
+        h2 = relu((relu(h1) * gamma) @ w["W2"] + w["b2"])
+        hidden_units.append(h2)
+        scores[a] += h2 @ w["v2"] + weight * base
+    first = softmax(scores)
+    mean = first @ np.array(hidden_units)
+    h3 = (
+        np.array(hidden_units) @ w["W3"] + mean @ w["U3"] + BASE_SCALE * np.outer(np.log(first), w["u3"]) + w["b3"]
+    )
+    return softmax(scores + relu(h3) @ w["v3"])
 
 
 @pytest.mark.parametrize("with_letters", [True, False], ids=["letters", "no letters"])

@@ -28,6 +28,9 @@ class ScorerConfig:
     candidate_units: int = 64
     """H: units that look at each candidate, in two layers."""
 
+    comparing_units: int = 32
+    """Units that compare each candidate with all others."""
+
     place_units: int = 256
     """Units that look at the place, in two layers."""
 
@@ -64,15 +67,17 @@ class _Candidates(torch.autograd.Function):
         )  # fmt: skip
         ctx.arrays = arrays
         forward: Any = candidates.forward
-        forward(*ctx.evidence, *arrays, extra.detach().contiguous().numpy(), score)
+        ctx.extra = extra.detach().contiguous().numpy()
+        forward(*ctx.evidence, *arrays, ctx.extra, score)
         return torch.from_numpy(score)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:  # noqa: ANN401
         found = [np.zeros_like(array) for array in ctx.arrays]
+        of_extra = np.zeros_like(ctx.extra)
         backward: Any = candidates.backward
-        backward(*ctx.evidence, *ctx.arrays, gradients[0].contiguous().numpy(), *found)
-        return (None, gradients[0], *map(torch.from_numpy, found))
+        backward(*ctx.evidence, *ctx.arrays, ctx.extra, gradients[0].contiguous().numpy(), *found, of_extra)
+        return (None, torch.from_numpy(of_extra), *map(torch.from_numpy, found))
 
 
 class ScorerNetwork(nn.Module):
@@ -108,6 +113,9 @@ class ScorerNetwork(nn.Module):
         self.C = normal(NUM_CLASSES + 1, h, scale=0.1)
         self.W2, self.b2 = linear(h, h), zeros(h)
         self.v2 = normal(h, scale=0.05)
+        m = config.comparing_units
+        self.W3, self.U3 = linear(h, m), linear(h, m)
+        self.u3, self.b3, self.v3 = normal(m, scale=0.3), zeros(m), zeros(m)
         self.P1, self.p1_bias = linear(PLACE_FEATURES, z), zeros(z)
         self.P1_flag = zeros(z)
         self.P2, self.p2_bias = linear(z, z), zeros(z)
@@ -152,6 +160,7 @@ class ScorerNetwork(nn.Module):
             extra = extra + torch.exp(z @ self.gate + self.gate_bias) * said
         scores: Tensor = _Candidates.apply(  # type: ignore[no-untyped-call]
             episode, extra, self.W, self.S, self.wb, self.C, self.W2, self.b2, self.v2,
+            self.W3, self.U3, self.u3, self.b3, self.v3,
             beta, 1 + gamma, F.softplus(weights), F.softplus(scale[:, 0]), 1 + gates,
         )  # fmt: skip
         return scores

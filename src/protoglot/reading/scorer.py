@@ -31,7 +31,7 @@ NOT_MET = 1
 
 NUM_SPECIAL = 2
 
-_CANDIDATES = ("W", "S", "wb", "C", "W2", "b2", "v2")
+_CANDIDATES = ("W", "S", "wb", "C", "W2", "b2", "v2", "W3", "U3", "u3", "b3", "v3")
 _PLACE = ("P1", "p1_bias", "P1_flag", "P2", "p2_bias", "Po", "po_bias", "Kinds", "kinds_bias")
 _LETTERS = (
     "letters", "classes", "language", "Lu", "Lx", "L1", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias",
@@ -43,6 +43,9 @@ _FIRST_LAYERS = (
     "letters", "Lx", "language", "Lu", "l1_bias", "L2", "l2_bias", "Lp", "lp_bias", "Lo", "lo_bias", "gate",
     "gate_bias", "P1", "p1_bias", "P1_flag", "P2", "p2_bias",
 )  # fmt: skip
+
+
+_CANDIDATE_LAYERS = ("O", "o_bias", "W", "S", "wb", "C", "W2", "W3", "U3", "u3", "b3", "v3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +110,7 @@ class Scorer:
             *(w[name] for name in _FIRST_LAYERS),
         )  # fmt: skip
         object.__setattr__(self, "first_layers", first_layers)
-        object.__setattr__(
-            self, "candidate_layers", tuple(w[name] for name in ("O", "o_bias", "W", "S", "wb", "C", "W2"))
-        )
+        object.__setattr__(self, "candidate_layers", tuple(w[name] for name in _CANDIDATE_LAYERS))
         rows = [self.known.get(character, UNKNOWN) for character in self.first.characters]
         object.__setattr__(self, "first_outputs", (w["O"][rows], w["o_bias"][rows]))
         object.__setattr__(self, "output_layers", np.concatenate([w[name].ravel() for name in online.NAMES]))
@@ -204,6 +205,7 @@ class Scorer:
 def _shapes(weights: Mapping[str, Array], num_letters: int) -> dict[str, tuple[int, ...]]:
     """The shape of every weight, given the sizes of the layers."""
     hidden = weights["wb"].size
+    compared = weights["b3"].size
     place = weights["p1_bias"].size
     letters = weights["l1_bias"].size
     query = weights["lo_bias"].size
@@ -217,6 +219,11 @@ def _shapes(weights: Mapping[str, Array], num_letters: int) -> dict[str, tuple[i
         "W2": (hidden, hidden),
         "b2": (hidden,),
         "v2": (hidden,),
+        "W3": (hidden, compared),
+        "U3": (hidden, compared),
+        "u3": (compared,),
+        "b3": (compared,),
+        "v3": (compared,),
         "P1": (PLACE_FEATURES, place),
         "p1_bias": (place,),
         "P1_flag": (place,),

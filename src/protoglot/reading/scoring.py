@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 
 from protoglot.reading import online
-from protoglot.reading.candidates import BOOST_SCALE, score_one
+from protoglot.reading.candidates import BOOST_SCALE, compare, compare_backward, score_one
 from protoglot.reading.characters import NUM_CLASSES
 from protoglot.reading.kernel import NUM_CONTEXTS
 
@@ -182,28 +182,27 @@ def output_forward(z, Po, po_bias, Kinds, kinds_bias, H, out, w, w0, beta, gamma
 
 @njit(cache=True, nogil=True, fastmath=True)
 def output_backward(
-    error, v, z, start, stop, row, context, entry, base, kinds, gamma, out, h1, h2, W2, v2,
+    error, v, z, start, stop, row, context, entry, base, kinds, gamma, out, h1, h2, d_h2, W2, v2,
     d_Po, d_po_bias, d_Kinds, d_kinds_bias, d_v2, d_b2,
 ):  # fmt: skip
-    """Add the gradients of the output layers, given those of the scores, (V,)."""
+    """Add the gradients of the output layers, given those of the first scores, (V,), and of what else h2 led to."""
     H = W2.shape[0]
     d_out = np.zeros(len(out), np.float32)
     d_kind = np.zeros(d_Kinds.shape[1], np.float32)
-    d_h2 = np.empty(H, np.float32)
     for a in range(v):
         d = error[a]
         d_kind[kinds[a]] += d
         d_out[NUM_CONTEXTS] += d * base[a]
         for k in range(H):
             on = h2[a, k] > 0
-            d_v2[k] += d * h2[a, k] if on else np.float32(0.0)
-            d_h2[k] = d * v2[k] if on else np.float32(0.0)
-            d_b2[k] += d_h2[k]
+            d_v2[k] += d * h2[a, k]
+            d_h2[a, k] = d * v2[k] + d_h2[a, k] if on else np.float32(0.0)
+            d_b2[k] += d_h2[a, k]
         for i in range(H):
             if h1[a, i] > 0:
                 s = np.float32(0.0)
                 for k in range(H):
-                    s += W2[i, k] * d_h2[k]
+                    s += W2[i, k] * d_h2[a, k]
                 d_out[NUM_CONTEXTS + 1 + i] += s * gamma[i]
                 d_out[NUM_CONTEXTS + 1 + H + i] += s * h1[a, i]
     for k in range(start, stop):
@@ -259,7 +258,7 @@ def score_batch(
         probability: (V + 1,) the last distribution; filled.
     """
     base, target, pointer, row, context, cell, entry, columns = batch
-    O, o_bias, W, S, wb, C, W2 = weights
+    O, o_bias, W, S, wb, C, W2, W3, U3, u3, b3, v3 = weights
     vector, gradient, first, second, counts = adaptive
     H = W.shape[2]
     V = base.shape[1]
@@ -281,6 +280,14 @@ def score_batch(
     boosts = np.empty(V, np.float32)
     score = np.empty(V, np.float32)
     error = np.empty(V, np.float32)
+    M = W3.shape[1]
+    h3 = np.empty((V, M), np.float32)
+    mean = np.empty(H, np.float32)
+    first_p = np.empty(V, np.float32)
+    first_log_p = np.empty(V, np.float32)
+    d_first = np.empty(V, np.float32)
+    d_h2 = np.empty((V, H), np.float32)
+    ignored = np.zeros((2 * H + 3, M), np.float32)  # gradients of weights that do not learn here
     for p in range(len(target)):
         v = columns[p]
         output_forward(z[p], Po, po_bias, Kinds, kinds_bias, H, out, w, w0, beta, gamma, gate, by_kind)
@@ -292,6 +299,7 @@ def score_batch(
             0, v, pointer[p : p + 2], row, context, cell, entry, base[p : p + 1], kinds, W, S, wb, C, W2, b2, v2, beta,
             gamma, w, w0, gate, extra, h1, h2, boosts, score,
         )  # fmt: skip
+        compare(v, h2, W3, U3, u3, b3, v3, score, first_p, first_log_p, mean, h3)
         highest = score[0]
         for a in range(1, v):
             highest = max(highest, score[a])
@@ -307,9 +315,13 @@ def score_batch(
                 for a in range(v):
                     error[a] = np.float32(probability[a])
                 error[target[p]] -= np.float32(1.0)
+                compare_backward(
+                    v, error, h2, W3, U3, u3, v3, first_p, first_log_p, mean, h3, d_first, d_h2,
+                    ignored[:H], ignored[H : 2 * H], ignored[2 * H], ignored[2 * H + 1], ignored[2 * H + 2],
+                )  # fmt: skip
                 output_backward(
-                    error, v, z[p], pointer[p], pointer[p + 1], row, context, entry, base[p], kinds, gamma[0], out,
-                    h1, h2, W2, v2, d_Po, d_po_bias, d_Kinds, d_kinds_bias, d_v2, d_b2,
+                    d_first, v, z[p], pointer[p], pointer[p + 1], row, context, entry, base[p], kinds, gamma[0], out,
+                    h1, h2, d_h2, W2, v2, d_Po, d_po_bias, d_Kinds, d_kinds_bias, d_v2, d_b2,
                 )  # fmt: skip
                 online.step(vector, gradient, first, second, counts)
 
