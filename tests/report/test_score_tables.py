@@ -9,21 +9,15 @@ from tests.report import made_up
 
 from protoglot.folds import paper_partitions
 from protoglot.report.paper import AVERAGES, paper_code, paper_score, paper_scores
-from protoglot.report.score_tables import (
-    averages_table,
-    few_shot_table,
-    further_few_shot_table,
-    joint_table,
-    zero_shot_table,
-)
+from protoglot.report.score_tables import averages_table, score_tables
 from protoglot.report.settings import few_shot, joint, zero_shot
 from protoglot.report.tables import MISSING, as_csv
 
 REGIMES = {
-    "zero-shot": (zero_shot_table, {"regime": "zero-shot", "sentences": 0}),
-    "few-shot": (few_shot_table, {"regime": "few-shot", "sentences": 100}),
-    "few-shot-further": (further_few_shot_table, {"regime": "few-shot", "sentences": 100}),
-    "joint": (joint_table, {"regime": "joint", "sentences": None}),
+    "zero-shot": {"regime": "zero-shot", "sentences": 0},
+    "few-shot": {"regime": "few-shot", "sentences": 100},
+    "few-shot-further": {"regime": "few-shot", "sentences": 100},
+    "joint": {"regime": "joint", "sentences": None},
 }
 COLUMNS = {
     "NINF BARE": ("ninf", None, "bare"),
@@ -47,6 +41,11 @@ COLUMNS = {
 }
 
 
+def table_of(study, name):
+    (table,) = [table for table in score_tables(study) if table.name == name]
+    return table
+
+
 def read(table):
     return {row["code"]: row for row in made_up.read_csv(as_csv(table))}
 
@@ -58,8 +57,7 @@ def cells(table, column):
 
 @pytest.mark.parametrize("name", REGIMES)
 def test_every_cell_is_in_the_rows(rows, study, name):
-    make, regime = REGIMES[name]
-    table = read(make(study))
+    table = read(table_of(study, name))
     assert set(table) == set(made_up.LANGUAGES)
     for language, cells in table.items():
         assert cells.pop("language") == f"Language {language}"
@@ -71,7 +69,7 @@ def test_every_cell_is_in_the_rows(rows, study, name):
                 continue
             method, network, conditioning = COLUMNS[column.removesuffix(" standard error").removesuffix(" ours")]
             bits = made_up.bits_of(
-                rows, language=language, method=method, network=network, conditioning=conditioning, **regime
+                rows, language=language, method=method, network=network, conditioning=conditioning, **REGIMES[name]
             )
             if not bits:
                 assert shown == ""
@@ -83,7 +81,7 @@ def test_every_cell_is_in_the_rows(rows, study, name):
 
 @pytest.mark.parametrize("name", REGIMES)
 def test_averages_are_means_over_the_languages_of_a_partition(study, name):
-    table = REGIMES[name][0](study)
+    table = table_of(study, name)
     groups = [[row for row in table.rows if row["part"].text == str(part)] for part in (1, 2, 3, 4)]
     assert [len(members) for members in groups] == [2, 2, 2, 2]
     for summary, members in zip(table.summary, [*groups, table.rows], strict=True):
@@ -99,14 +97,14 @@ def test_the_mixture_and_the_n_gram_stand_beside_every_network(study):
     networks = ("NINF BARE", "FITU OEST", "UNIV BARE", "UNIV OEST")
     kinds = ("ours", "+ n-gram", "paper")
     wanted = ["n-gram", *(f"{network}|{kind}" for network in networks for kind in kinds)]
-    assert list(few_shot_table(study).columns)[3:] == wanted
+    assert list(table_of(study, "few-shot").columns)[3:] == wanted
 
 
 def test_a_missing_unit_is_missing(rows, study_of):
     lost = {"language": "ccc", "method": "univ", "regime": "few-shot", "sentences": 100, "conditioning": "oest"}
     left = made_up.without(rows, **lost)
     assert len(left) == len(rows) - 3
-    table = few_shot_table(study_of(left))
+    table = table_of(study_of(left), "few-shot")
     assert read(table)["ccc"]["UNIV OEST ours"] == ""
     found, average = cells(table, "UNIV OEST|ours")
     assert found.pop("ccc").text == MISSING
@@ -116,10 +114,10 @@ def test_a_missing_unit_is_missing(rows, study_of):
 
 def test_one_partition_alone_shows_the_others_as_missing(rows, study_of):
     part = [row for row in rows if row["kind"] != "score" or row["partition"] == 2]
-    found, _ = cells(zero_shot_table(study_of(part)), "UNIV BARE|ours")
+    found, _ = cells(table_of(study_of(part), "zero-shot"), "UNIV BARE|ours")
     assert set(found) == set(made_up.LANGUAGES)
     assert {code for code, cell in found.items() if cell.value is not None} == {"bbb", "fff"}
-    first, *_ = joint_table(study_of(part)).rows
+    first, *_ = table_of(study_of(part), "joint").rows
     assert [cell.text for cell in first.values()][3:] == [MISSING] * 4
 
 
@@ -157,7 +155,7 @@ def test_all_spellings_of_a_language_find_the_paper_s_figure():
 def test_the_paper_is_averaged_over_our_languages(study_of):
     rows = [made_up.zero(code, "univ", "bare", 4.0, partition=3) for code in ("eus", "deu")]
     rows += [made_up.unigram(code, {"a": 1}) for code in ("eus", "deu", "fra")]
-    _, average = cells(zero_shot_table(study_of(rows)), "UNIV BARE|paper")
+    _, average = cells(table_of(study_of(rows), "zero-shot"), "UNIV BARE|paper")
     assert (average.value, average.note) == (pytest.approx((4.118 + 4.102) / 2), "2")
     zero = [row for row in averages_table(study_of(rows)).rows if row["regime, sentences"].text == "zero-shot, 0"]
     averages = {row["model"].text: row for row in zero}

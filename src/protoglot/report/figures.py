@@ -14,22 +14,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, LogNorm
 
 from protoglot.probing import ALL_LAYERS
-from protoglot.report.charts import (
-    COLOURS,
-    DASHES,
-    MARKERS,
-    Figure,
-    add_legend,
-    draw_svg,
-    partition_name,
-    partition_style,
-    short,
-)
+from protoglot.report import charts
+from protoglot.report.charts import Figure, draw_svg, partition_name, partition_style, short
 from protoglot.report.claims import correlate_exoticness
-from protoglot.report.measures import Measure
 from protoglot.report.rows import CONDITIONINGS
 from protoglot.report.settings import Setting, few_shot, joint, zero_shot
-from protoglot.report.study import Study
+from protoglot.report.study import Measure, Study
 from protoglot.text import showable
 
 # The first of these that have scores are drawn, as many as there are colours; the file has all.
@@ -55,13 +45,13 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def all_figures(study: Study) -> list[Figure | str]:
     """All figures, in the order of the page."""
-    charts = (sentences_chart, family_chart, exoticness_scatter, character_heat_map, signal_chart)
-    return [chart(study) for chart in charts]
+    made_by = (sentences_chart, family_chart, exoticness_scatter, character_heat_map, signal_chart)
+    return [make(study) for make in made_by]
 
 
 def sentences_chart(study: Study) -> Figure | str:
     """Bits per character by number of sentences, over the languages that have all of the scores."""
-    few = [setting for setting in study.measures.settings if setting.regime == "few-shot"]
+    few = [setting for setting in study.settings if setting.regime == "few-shot"]
     numbers = sorted({setting.sentences for setting in few if setting.sentences})
     methods = list(dict.fromkeys(setting.with_sentences(100) for setting in few))
     methods.sort(key=lambda setting: (_PREFERRED.index(setting) if setting in _PREFERRED else 99, setting.order))
@@ -72,7 +62,7 @@ def sentences_chart(study: Study) -> Figure | str:
     # Random weights are so far off that they would leave no room for all others.
     shown = {
         method: {size: measure for size, measure in curve.items() if size or method.method != "ninf"}
-        for method, curve in list(curves.items())[: len(COLOURS)]
+        for method, curve in list(curves.items())[: len(charts.COLOURS)]
     }
 
     def draw(figure: matplotlib.figure.Figure) -> None:
@@ -85,9 +75,9 @@ def sentences_chart(study: Study) -> Figure | str:
                 [measure.mean for measure in curve.values()],
                 yerr=[measure.standard_error or 0.0 for measure in curve.values()],
                 label=f"{method.label} {last.mean:.2f}",
-                color=COLOURS[index],
-                marker=MARKERS[index % len(MARKERS)],
-                linestyle=DASHES[index // len(MARKERS)],
+                color=charts.COLOURS[index],
+                marker=charts.MARKERS[index % len(charts.MARKERS)],
+                linestyle=charts.DASHES[index // len(charts.MARKERS)],
             )
             lines.append((last.mean, index, line))
         axes.set_xscale("symlog", linthresh=numbers[0])
@@ -131,9 +121,7 @@ def _common_languages(study: Study, methods: list[Setting], numbers: list[int]) 
     common: set[str] = set()
     drawn: list[Setting] = []
     for method in methods:
-        scored = set.intersection(
-            *(set(study.measures.by_language(method.with_sentences(number))) for number in numbers)
-        )
+        scored = set.intersection(*(set(study.by_language(method.with_sentences(number))) for number in numbers))
         remaining = common & scored if drawn else scored
         if remaining and len(remaining) >= _ENOUGH * len(common):
             common, drawn = remaining, [*drawn, method]
@@ -143,15 +131,15 @@ def _common_languages(study: Study, methods: list[Setting], numbers: list[int]) 
 def _curve(study: Study, method: Setting, numbers: list[int], languages: list[str]) -> dict[int, Measure]:
     settings = {number: method.with_sentences(number) for number in numbers}
     start = method.at_zero()
-    if start is not None and set(languages) <= set(study.measures.by_language(start)):
+    if start is not None and set(languages) <= set(study.by_language(start)):
         settings = {0: start} | settings
-    averages = {size: study.measures.average(setting, languages) for size, setting in settings.items()}
+    averages = {size: study.average(setting, languages) for size, setting in settings.items()}
     return {size: average for size, average in averages.items() if average}
 
 
 def family_chart(study: Study) -> Figure | str:
     """Families as rows, the largest first; the best model of each regime and the n-gram as marks."""
-    sentences = study.measures.few_shot_sentences
+    sentences = study.few_shot_sentences
     wanted = (
         zero_shot("univ", "bare"),
         few_shot("univ", "oest", sentences=sentences),
@@ -159,8 +147,8 @@ def family_chart(study: Study) -> Figure | str:
         few_shot("mixture", "oest", network="univ", sentences=sentences),
         joint("oest"),
     )
-    settings = [setting for setting in wanted if set(study.measures.by_language(setting)) & set(study.families)]
-    scored = {language for setting in settings for language in study.measures.by_language(setting)}
+    settings = [setting for setting in wanted if set(study.by_language(setting)) & set(study.families)]
+    scored = {language for setting in settings for language in study.by_language(setting)}
     members: defaultdict[str, list[str]] = defaultdict(list)
     for language, family in sorted(study.families.items()):
         members[family].append(language)
@@ -173,13 +161,13 @@ def family_chart(study: Study) -> Figure | str:
         return "Bits per character by family: no scores of languages whose family is known."
 
     def average(setting: Setting, languages: list[str]) -> float | None:
-        found = study.measures.average(setting, languages)
+        found = study.average(setting, languages)
         return found.mean if found else None
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.add_subplot(xlabel="bits per character")
         for index, setting in enumerate(settings):
-            scores, shift = study.measures.means(setting), (index - (len(settings) - 1) / 2) * _STEP
+            scores, shift = study.means(setting), (index - (len(settings) - 1) / 2) * _STEP
             small: list[tuple[float, float]] = []
             large: list[tuple[float, float]] = []
             for row, languages in enumerate(families.values()):
@@ -190,11 +178,13 @@ def family_chart(study: Study) -> Figure | str:
                 (small, {"alpha": 0.4, "ms": 3, "mew": 0}),
                 (large, {"label": setting.full_label}),
             ):
-                axes.plot(*np.reshape(points, (-1, 2)).T, MARKERS[index], color=COLOURS[index], **style)
+                axes.plot(
+                    *np.reshape(points, (-1, 2)).T, charts.MARKERS[index], color=charts.COLOURS[index], **style
+                )
         names = [f"{short(family)} ({len(languages)})" for family, languages in families.items()]
         axes.set_yticks(range(len(names)), labels=names)
         axes.set_ylim(len(names) - 0.4, -0.6)
-        add_legend(figure)
+        charts.add_legend(figure)
 
     everyone = [language for languages in families.values() for language in languages]
     means = "; ".join(f"{setting.full_label}: {average(setting, everyone):.2f}" for setting in settings)
@@ -221,10 +211,10 @@ def family_chart(study: Study) -> Figure | str:
 def exoticness_scatter(study: Study) -> Figure | str:
     """Exoticness of characters against bits per character (appendix A), without a sentence and with a few."""
     exotic = study.exoticness
-    few = few_shot("univ", "bare", sentences=study.measures.few_shot_sentences)
+    few = few_shot("univ", "bare", sentences=study.few_shot_sentences)
     panels: dict[Setting, dict[str, tuple[float, float]]] = {}
     for setting in (zero_shot("univ", "bare"), few):
-        points = {code: (exotic[code], y) for code, y in study.measures.means(setting).items() if code in exotic}
+        points = {code: (exotic[code], y) for code, y in study.means(setting).items() if code in exotic}
         if points:
             panels[setting] = points
     if not panels:
@@ -246,7 +236,7 @@ def exoticness_scatter(study: Study) -> Figure | str:
                 colour, marker = partition_style(partition)
                 axes.plot(*zip(*members, strict=True), marker, color=colour, label=partition_name(partition))
             _name_outliers(axes, points)
-        add_legend(figure)
+        charts.add_legend(figure)
 
     return Figure(
         name="exoticness",
@@ -263,7 +253,7 @@ def exoticness_scatter(study: Study) -> Figure | str:
                 "code": code,
                 "language": study.names.get(code, ""),
                 "exoticness": exotic[code],
-                **{setting.full_label: study.measures.means(setting).get(code) for setting in panels},
+                **{setting.full_label: study.means(setting).get(code) for setting in panels},
             }
             for code in sorted({code for points in panels.values() for code in points})
         ],
@@ -271,7 +261,7 @@ def exoticness_scatter(study: Study) -> Figure | str:
 
 
 def _say_correlation(study: Study, setting: Setting) -> str:
-    means, expected = study.measures.means(setting), setting.regime == "zero-shot"
+    means, expected = study.means(setting), setting.regime == "zero-shot"
     found = correlate_exoticness(study.exoticness, means, expected=expected)
     if found.estimate is None or found.p_value is None:
         return f"{setting.full_label}: {found.tally}"
@@ -310,12 +300,6 @@ def character_heat_map(study: Study) -> Figure | str:
     characters = sorted(parts, key=lambda character: (-math.fsum(parts[character]), character))
     shown = characters[:_MAX_CHARACTERS]
     visible = [_visible(character) for character in shown]
-    left_out = (
-        f" Of {len(characters):,} characters the {len(shown)} shown are those with the largest mean share; "
-        "the file has all."
-        if len(characters) > len(shown)
-        else ""
-    )
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         table = [[shares[code].get(character, math.nan) for character in shown] for code in languages]
@@ -341,7 +325,8 @@ def character_heat_map(study: Study) -> Figure | str:
         title="Characters by language",
         caption=(
             "Share of each character (columns, the most frequent first; ␣ is a blank) in each language's training text "
-            f"(rows, the most exotic on top), in logarithmic shades; white: the character does not occur.{left_out}"
+            "(rows, the most exotic on top), in logarithmic shades; white: the character does not occur. Shown are "
+            f"the {len(shown)} characters with the largest mean share; the file has all {len(characters):,}."
         ),
         description=(
             f"Heat map of {len(shown)} characters in {len(languages)} languages. Most exotic: "
@@ -391,14 +376,14 @@ def signal_chart(study: Study) -> Figure | str:
                 centres,
                 densities,
                 color=partition_style(row.partition)[0],
-                linestyle=DASHES[((row.partition or 1) - 1) % len(DASHES)],
+                linestyle=charts.DASHES[((row.partition or 1) - 1) % len(charts.DASHES)],
                 label=partition_name(row.partition),
             )
         for axes in panels.values():
             if axes.get_xlim()[0] < 1 < axes.get_xlim()[1]:
                 axes.axvline(1, color="#7F7F7F", linestyle=(0, (4, 4)), lw=1)
         grid[0][0].set_ylabel("density of log₁₀")
-        add_legend(figure)
+        charts.add_legend(figure)
 
     peaks = "; ".join(
         f"{row.conditioning.upper()}, {partition_name(row.partition)}: most weights near {10**middle:.2g}"

@@ -2,9 +2,9 @@
 
 import base64
 import hashlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from functools import partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,27 +19,9 @@ from protoglot.report.tables import Table
 from protoglot.text import showable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """Everything that the page shows."""
-
-    averages: Table
-    claims: Table
-    rivals: Table | None
-    scores: Sequence[Table]
-    figures: Sequence[Figure | str]
-    texts: Sequence[Table]
-    cost: Table | None
-    failures: Table | None
-
-    @property
-    def tables(self) -> Iterator[Table]:
-        """All tables, those of texts aside, which share one file."""
-        yield from (self.averages, self.claims, *self.scores)
-        yield from (table for table in (self.rivals, self.cost, self.failures) if table)
-
-
-def make_page(study: Study, contents: Contents) -> str:
+def make_page(
+    study: Study, tables: Sequence[Table], figures: Sequence[Figure | str], texts: Sequence[Table]
+) -> str:
     """The page, whole; every string in it that is not of the template is escaped."""
     environment = Environment(
         loader=PackageLoader("protoglot.report"),
@@ -53,12 +35,15 @@ def make_page(study: Study, contents: Contents) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     page = environment.get_template("page.html").render(
         study=study,
-        contents=contents,
+        tables={table.name: table for table in tables},
+        figures=figures,
+        texts=texts,
         makings=makings(study),
-        verdicts=Counter(row["ours"].tone for row in contents.claims.rows),
-        glossary=_glossary(study),
+        methods=METHOD_LABELS,
+        conditionings=CONDITIONING_SENTENCES,
         citation=paper.CITATION,
         version=__version__,
+        as_json=partial(json.dumps, ensure_ascii=False, sort_keys=True),
         script=script,
         script_hash=f"sha256-{digest}",
     )
@@ -67,10 +52,3 @@ def make_page(study: Study, contents: Contents) -> str:
 
 def _showable(value: object) -> object:
     return showable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _glossary(study: Study) -> dict[str, str]:
-    """Labels of this study and what they mean; all of them where it has no score yet."""
-    shown = {setting.method for setting in study.measures.settings} or set(METHOD_LABELS)
-    methods = dict(entry for method, entry in METHOD_LABELS.items() if method in shown)
-    return methods | {name.upper(): sentence for name, sentence in CONDITIONING_SENTENCES.items()}

@@ -264,16 +264,9 @@ def _read_objects(path: Path) -> Iterator[tuple[int, JsonObject]]:
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data).decode("utf-8")
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise StorageError(f"{path}: damaged or cut short ({error}); wanted rows compressed by gzip") from error
-    except OSError as error:
-        raise StorageError(
-            f"{path}: cannot be read ({error.strerror or error}); wanted rows of a study"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise StorageError(
-            f"{path}: byte {error.start:,} is not UTF-8; wanted JSON objects, one a line"
-        ) from error
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        wanted = "wanted JSON objects in UTF-8, one a line, plain or compressed by gzip"
+        raise StorageError(f"{path}: cannot be read ({error}); {wanted}") from error
     for number, line in enumerate(text.split("\n"), start=1):  # other line separators may stand inside strings
         if not line.strip():
             continue

@@ -1,9 +1,10 @@
 """The paper's three tables with ours beside them, and the averages."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from protoglot.report import paper
+from protoglot.report.rows import CONDITIONINGS
 from protoglot.report.settings import FEW_SHOT_SENTENCES, NETWORKS, Setting, few_shot, joint, zero_shot
 from protoglot.report.study import Study
 from protoglot.report.tables import BAR, Cell, Row, Table, mark_best, number, words
@@ -15,87 +16,81 @@ _SHARED_CAPTION = (
 )
 
 
-def zero_shot_table(study: Study) -> Table:
-    """Scores without a sentence of the language."""
-    wanted = [zero_shot("ninf", "bare"), zero_shot("univ", "bare"), zero_shot("univ", "oest")]
-    return _score_table(
-        study,
-        name="zero-shot",
-        title="Zero-shot",
-        caption=f"Zero-shot: no sentence of the language was read. {_SHARED_CAPTION}",
-        settings=[*wanted, *_others(study, "zero-shot", 0, wanted)],
-    )
+def score_tables(study: Study) -> list[Table]:
+    """The paper's three tables with ours beside them; methods that the paper does not have come last, or by themselves.
 
-
-def few_shot_table(study: Study) -> Table:
-    """Scores from a few sentences, with the n-gram, and each network's mixture with it, beside each network."""
-    sentences = study.measures.few_shot_sentences
-    return _score_table(
-        study,
-        name="few-shot",
-        title="Few-shot",
-        caption=(
-            f"Few-shot: {sentences} sentences of the language, the paper's columns. + n-gram: the network mixed with "
-            f"the n-gram of the same sentences. {_SHARED_CAPTION}{_other_number(sentences)}"
-        ),
-        settings=[few_shot("n-gram", sentences=sentences), *_paper_few_shot(sentences)],
-    )
-
-
-def further_few_shot_table(study: Study) -> Table | None:
-    """Few-shot scores of methods that the paper's table does not have, or ``None`` without any."""
-    sentences = study.measures.few_shot_sentences
+    Zero-shot: without a sentence of the language. Few-shot: each network, its mixture with the n-gram, the n-gram.
+    Joint: with all of the language's training text, the ceiling.
+    """
+    sentences = study.few_shot_sentences
     ngram = few_shot("n-gram", sentences=sentences)
-    shown = {ngram, *_paper_few_shot(sentences), *(setting.mixed() for setting in _paper_few_shot(sentences))}
+    in_paper = {
+        regime: [setting for setting in paper.COLUMNS if setting.regime == regime]
+        for regime in ("zero-shot", "joint")
+    }
+    few = _paper_few_shot(sentences)
+    shown = {ngram, *few, *(setting.mixed() for setting in few)}
     others = _others(study, "few-shot", sentences, shown)
-    if not others:
-        return None
-    return _score_table(
-        study,
-        name="few-shot-further",
-        title="Few-shot, other methods",
-        caption=f"Few-shot: {sentences} sentences of the language, methods beyond the paper's table. {_SHARED_CAPTION}",
-        settings=[ngram, *others],
-    )
-
-
-def joint_table(study: Study) -> Table:
-    """Scores with all of the language's training text, the ceiling."""
-    wanted = [joint("bare"), joint("oest")]
-    return _score_table(
-        study,
-        name="joint",
-        title="Joint",
-        caption=f"Joint: one network trained on all languages, the ceiling of transfer. {_SHARED_CAPTION}",
-        settings=[*wanted, *_others(study, "joint", None, wanted)],
-    )
+    read = f"Few-shot: {sentences} sentences of the language"
+    tables = [
+        _score_table(
+            study,
+            "zero-shot",
+            "Zero-shot",
+            "Zero-shot: no sentence of the language was read.",
+            [*in_paper["zero-shot"], *_others(study, "zero-shot", 0, in_paper["zero-shot"])],
+        ),
+        _score_table(
+            study,
+            "few-shot",
+            "Few-shot",
+            f"{read}, the paper's columns. + n-gram: the network mixed with the n-gram of the same sentences.",
+            [ngram, *few],
+        ),
+        _score_table(
+            study,
+            "few-shot-further",
+            "Few-shot, other methods",
+            f"{read}, methods beyond the paper's table.",
+            [ngram, *others],
+        ),
+        _score_table(
+            study,
+            "joint",
+            "Joint",
+            "Joint: one network trained on all languages, the ceiling of transfer.",
+            [*in_paper["joint"], *_others(study, "joint", None, in_paper["joint"])],
+        ),
+    ]
+    return [table for table in tables if others or table.name != "few-shot-further"]
 
 
 def averages_table(study: Study) -> Table:
     """Averages over languages: ours, with the n-gram, the n-gram's own, the paper's."""
-    measures, sentences = study.measures, study.measures.few_shot_sentences
+    sentences = study.few_shot_sentences
     ngram = few_shot("n-gram", sentences=sentences)
-    zero = [zero_shot("ninf", "bare"), *(zero_shot("univ", kind) for kind in ("bare", "oest", "plat"))]
-    few = [*_paper_few_shot(sentences), few_shot("univ", "plat", sentences=sentences)]
-    networks = {setting for setting in measures.settings if setting.method in (*NETWORKS, "joint", "calibrated")}
-    zero += sorted({s for s in networks if s.regime == "zero-shot"} - set(zero), key=lambda s: s.order)
-    few += sorted(
-        {s for s in networks if s.regime == "few-shot" and s.sentences == sentences} - set(few), key=_order
-    )
+    networks = [setting for setting in study.settings if setting.method in (*NETWORKS, "joint", "calibrated")]
+    settings = [
+        zero_shot("ninf", "bare"),
+        *(zero_shot("univ", kind) for kind in CONDITIONINGS),
+        *(setting for setting in networks if setting.regime == "zero-shot"),
+        *_paper_few_shot(sentences),
+        few_shot("univ", "plat", sentences=sentences),
+        *(setting for setting in networks if (setting.regime, setting.sentences) == ("few-shot", sentences)),
+        *(joint("bare"), joint("oest")),
+    ]
     rows = []
-    for setting in [*zero, *few, joint("bare"), joint("oest")]:
+    for setting in dict.fromkeys(settings):
         rival = {"zero-shot": None, "few-shot": ngram, "joint": joint(None, "n-gram")}[setting.regime]
-        scored = [language for language in study.languages if measures.of(language, setting)]
-        languages = scored or list(study.languages)
-        mixed = setting.mixed() if setting.regime != "zero-shot" else None
+        scored = [language for language in study.languages if language in study.by_language(setting)]
+        languages = scored or study.languages
+        regime = setting.regime if setting.sentences is None else f"{setting.regime}, {setting.sentences}"
         row = {
-            "regime, sentences": words(
-                "joint" if setting.regime == "joint" else f"{setting.regime}, {setting.sentences}"
-            ),
+            "regime, sentences": words(regime),
             "model": words(setting.label),
-            "languages": number(float(len(scored)), digits=0),
+            "languages": number(len(scored), digits=0),
             "ours": _our_score(study, setting, languages),
-            "ours + n-gram": _our_score(study, mixed, languages) if mixed else Cell(),
+            "ours + n-gram": _our_score(study, setting.mixed(), languages) if rival else Cell(),
             "n-gram": _our_score(study, rival, languages) if rival else Cell(),
             "paper": _paper_average(study, setting, languages),
         }
@@ -112,10 +107,6 @@ def averages_table(study: Study) -> Table:
     )
 
 
-def _order(setting: Setting) -> tuple[int, ...]:
-    return setting.order
-
-
 def _paper_few_shot(sentences: int) -> list[Setting]:
     return [setting.with_sentences(sentences) for setting in paper.COLUMNS if setting.regime == "few-shot"]
 
@@ -124,13 +115,12 @@ def _other_number(sentences: int) -> str:
     return "" if sentences == FEW_SHOT_SENTENCES else " The paper's few-shot figures are from 100 sentences."
 
 
-def _others(study: Study, regime: str, sentences: int | None, shown: Iterable[Setting]) -> list[Setting]:
+def _others(study: Study, regime: str, sentences: int | None, shown: Collection[Setting]) -> list[Setting]:
     """Settings of a regime that have scores and are not shown yet."""
-    left = set(study.measures.settings) - set(shown)
-    return sorted((s for s in left if s.regime == regime and s.sentences == sentences), key=_order)
+    return [s for s in study.settings if (s.regime, s.sentences) == (regime, sentences) and s not in shown]
 
 
-def _score_table(study: Study, *, name: str, title: str, caption: str, settings: Sequence[Setting]) -> Table:
+def _score_table(study: Study, name: str, title: str, caption: str, settings: Sequence[Setting]) -> Table:
     columns: dict[str, tuple[Setting, bool]] = {}  # whose scores, and whether they are the paper's
     for setting in settings:
         if setting.as_in_paper not in paper.COLUMNS:
@@ -158,7 +148,7 @@ def _score_table(study: Study, *, name: str, title: str, caption: str, settings:
     return Table(
         name=name,
         title=title,
-        caption=caption,
+        caption=f"{caption} {_SHARED_CAPTION}{_other_number(study.few_shot_sentences) if name == 'few-shot' else ''}",
         rows=[row(code, study.names.get(code, ""), partitions.get(code), [code]) for code in study.languages],
         summary=[
             *(row("mean", f"{len(members)} languages", part, members) for part, members in groups.items()),
@@ -170,7 +160,7 @@ def _score_table(study: Study, *, name: str, title: str, caption: str, settings:
 
 def _our_score(study: Study, setting: Setting, members: Sequence[str]) -> Cell:
     """The mean of ours over languages, or of the one language."""
-    measure = study.measures.average(setting, members)
+    measure = study.average(setting, members)
     if measure is None:
         return Cell()
     note = "" if measure.number == len(members) else str(measure.number)
@@ -179,7 +169,7 @@ def _our_score(study: Study, setting: Setting, members: Sequence[str]) -> Cell:
 
 def _paper_score(study: Study, setting: Setting, members: Sequence[str]) -> Cell:
     """The paper's mean over the languages that ours is over; over all, where we have none."""
-    ours = [language for language in members if study.measures.of(language, setting)]
+    ours = [language for language in members if language in study.by_language(setting)]
     found = [paper.paper_score(language, setting) for language in ours or members]
     scores = [score for score in found if score is not None]
     if not scores:

@@ -1,6 +1,6 @@
 """What was tried: a regime, a method, a conditioning and a number of sentences."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from protoglot.report.rows import CONDITIONINGS, METHODS, REGIMES, ScoreRow
 
@@ -104,13 +104,7 @@ class Setting:
 
 def setting_of(row: ScoreRow) -> Setting:
     """The setting of a row."""
-    return Setting(
-        regime=row.regime,
-        method=row.method,
-        conditioning=row.conditioning,
-        network=row.network,
-        sentences=row.sentences,
-    )
+    return Setting(**{field.name: getattr(row, field.name) for field in fields(Setting)})
 
 
 def zero_shot(method: str, conditioning: str | None) -> Setting:

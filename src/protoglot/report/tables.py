@@ -122,25 +122,28 @@ def mark_best(row: Row, groups: Iterable[Iterable[str]]) -> Row:
 
 def as_csv(table: Table) -> str:
     """The table for programs, in full precision, with standard errors in columns of their own."""
-    with_error = {
-        heading for heading in table.columns if any(row[heading].standard_error is not None for row in table.rows)
-    }
-    records: list[Record] = []
-    for row in table.rows:
-        record: dict[str, str | float | None] = {}
-        for heading, cell in row.items():
-            record[_flat(heading)] = cell.value if cell.is_number else cell.text
-            if heading in with_error:
-                record[f"{_flat(heading)} standard error"] = cell.standard_error
-        records.append(record)
-    return records_as_csv(records)
+    headings: list[str] = []
+    lines: list[list[str | float | None]] = [[] for _ in table.rows]
+    for heading in table.columns:
+        cells = [row[heading] for row in table.rows]
+        columns = {_flat(heading): [cell.value if cell.is_number else cell.text for cell in cells]}
+        if any(cell.standard_error is not None for cell in cells):
+            columns[f"{_flat(heading)} standard error"] = [cell.standard_error for cell in cells]
+        headings += columns
+        for line, values in zip(lines, zip(*columns.values(), strict=True), strict=True):
+            line += values
+    return _write_csv([headings, *lines])
 
 
 def records_as_csv(records: Sequence[Record]) -> str:
     """Records with the same keys, one a line."""
+    return _write_csv([list(records[0]), *(list(record.values()) for record in records)])
+
+
+def _write_csv(lines: Iterable[Iterable[str | float | None]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    for line in ([*records[0]] if records else [], *(record.values() for record in records)):
+    for line in lines:
         writer.writerow(_harmless(value) if isinstance(value, str) else value for value in line)
     return buffer.getvalue()
 

@@ -8,8 +8,8 @@ from protoglot.report.settings import Setting
 from protoglot.report.study import Study
 from protoglot.report.tables import Table, number, words
 
-_ROLES = {"seen": "seen it", "held out": "not seen it", "": ""}
-"""What a model has done with a language, in the order of tables."""
+_ROLES = ("seen it", "not seen it", "")
+"""What a model has done with a language, in the order of tables; nothing where it is not known."""
 
 _ONE_FOR_ALL = (
     " A model that reads no typology, and has learned from no sentence, does not know which language it is asked for:"
@@ -44,20 +44,17 @@ def role_of(study: Study, row: TextRow) -> str:
 
     A prior's partition is the one that it has not seen.
     """
-    if row.partition is None:
-        return "seen"
     partition = study.partitions.get(row.language)
-    if partition is None:
+    if row.partition is not None and partition is None:
         return ""
-    return "held out" if partition == row.partition else "seen"
+    return "seen it" if row.partition is None or partition != row.partition else "not seen it"
 
 
 def _table(study: Study, label: str, partition: int, rows: list[TextRow]) -> Table:
     place = f"partition {partition} held out" if partition else "no partition held out"
     languages: defaultdict[tuple[int, float, str], list[str]] = defaultdict(list)
     for row in rows:
-        role = list(_ROLES).index(role_of(study, row))
-        languages[role, row.temperature, row.text].append(row.language)
+        languages[_ROLES.index(role_of(study, row)), row.temperature, row.text].append(row.language)
     entries = sorted(
         (role, sorted(codes), temperature, text) for (role, temperature, text), codes in languages.items()
     )
@@ -73,7 +70,7 @@ def _table(study: Study, label: str, partition: int, rows: list[TextRow]) -> Tab
             {
                 "code": words(codes[0] if len(codes) == 1 else f"{codes[0]} to {codes[-1]}"),
                 "language": words(study.names.get(codes[0], "") if len(codes) == 1 else f"{len(codes)} languages"),
-                "the model has": words(list(_ROLES.values())[role]),
+                "the model has": words(_ROLES[role]),
                 "temperature": number(temperature, digits=1),
                 "text": words(text, tone="sample"),
             }

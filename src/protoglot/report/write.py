@@ -8,15 +8,9 @@ from protoglot.report.charts import Figure
 from protoglot.report.claims import claims_table, rivals_table
 from protoglot.report.figures import all_figures
 from protoglot.report.making import cost_table, failures_table
-from protoglot.report.page import Contents, make_page
+from protoglot.report.page import make_page
 from protoglot.report.rows import read_rows
-from protoglot.report.score_tables import (
-    averages_table,
-    few_shot_table,
-    further_few_shot_table,
-    joint_table,
-    zero_shot_table,
-)
+from protoglot.report.score_tables import averages_table, score_tables
 from protoglot.report.study import Study
 from protoglot.report.tables import WRITERS, as_csv, records_as_csv
 from protoglot.report.texts import all_texts, text_tables
@@ -46,37 +40,20 @@ def write_report(rows_path: Path, out: Path) -> Path:
         StorageError: if the rows are not as they should be, or the report cannot be written.
     """
     study = Study(read_rows(rows_path))
-    further = further_few_shot_table(study)
-    contents = Contents(
-        averages=averages_table(study),
-        claims=claims_table(study),
-        rivals=rivals_table(study),
-        scores=[
-            zero_shot_table(study),
-            few_shot_table(study),
-            *([further] if further else []),
-            joint_table(study),
-        ],
-        figures=all_figures(study),
-        texts=text_tables(study),
-        cost=cost_table(study),
-        failures=failures_table(study),
-    )
-    _remove_earlier_files(out / TABLES)
-    for name, content in _files(contents).items():
-        write_atomically(out / TABLES / name, content)
-    write_atomically(out / PAGE, make_page(study, contents))
-    return out / PAGE
-
-
-def _files(contents: Contents) -> dict[str, str]:
-    files = {f"{table.name}.{form}": WRITERS[form](table) for table in contents.tables for form in table.forms}
-    for figure in contents.figures:
+    found = [averages_table(study), claims_table(study), rivals_table(study), *score_tables(study)]
+    tables = [table for table in (*found, cost_table(study), failures_table(study)) if table is not None]
+    figures, texts = all_figures(study), text_tables(study)
+    files = {f"{table.name}.{form}": WRITERS[form](table) for table in tables for form in table.forms}
+    for figure in figures:
         if isinstance(figure, Figure):
             files[f"figure-{figure.name}.csv"] = records_as_csv(figure.records)
-    if contents.texts:
-        files["texts.csv"] = as_csv(all_texts(contents.texts))
-    return files
+    if texts:
+        files["texts.csv"] = as_csv(all_texts(texts))
+    _remove_earlier_files(out / TABLES)
+    for name, content in files.items():
+        write_atomically(out / TABLES / name, content)
+    write_atomically(out / PAGE, make_page(study, tables, figures, texts))
+    return out / PAGE
 
 
 def _remove_earlier_files(directory: Path) -> None:
