@@ -70,6 +70,7 @@ def test_half_a_surrogate_pair_does_no_harm(tmp_path):
         (json.dumps(ONE | {"characters": 0}).encode(), "characters 0; wanted a whole number from 1"),
         (json.dumps(ONE | {"regime": "none"}).encode(), "regime 'none'; wanted one of zero-shot, few-shot, joint"),
         (json.dumps(ONE | {"nats": "2"}).encode(), "nats '2'; wanted a number"),
+        (json.dumps(ONE | {"nats": 10**400}).encode(), "nats 1000"),
         (json.dumps(ONE | {"seed": True}).encode(), "seed True; wanted a whole number from 0"),
         (json.dumps({"kind": "score"}).encode(), "no 'language' in a row of kind 'score'"),
         (json.dumps(made_up.signal(1) | {"density": [1.0]}).encode(), "17 edges of 1 densities; wanted 2"),

@@ -83,6 +83,7 @@ def check(directory):
     page = Page(text)
     assert not page.errors
     assert len(page.ids) == len(set(page.ids))
+    assert set(re.findall(r"url\(#(\w+)\)", text)) <= set(page.ids)
     for link in page.links:
         if link.startswith("#"):
             assert link.removeprefix("#") in page.ids

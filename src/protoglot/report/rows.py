@@ -298,7 +298,7 @@ def _read_row(place: str, row: Mapping[str, Any], kind: type) -> object:
             raise StorageError(f"{place}: no {key!r} in a row of kind {row['kind']!r}; wanted one")
         try:
             values[key] = None if optional and row[key] is None else check(row[key])
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:  # a whole number may be too large for a float
             raise StorageError(f"{place}: {key} {_shorten(repr(row[key]))}; {error}") from error
     try:
         return kind(**values)
