@@ -24,45 +24,22 @@ def score_tables(study: Study) -> list[Table]:
     """
     sentences = study.few_shot_sentences
     ngram = few_shot("n-gram", sentences=sentences)
-    in_paper = {
-        regime: [setting for setting in paper.COLUMNS if setting.regime == regime]
-        for regime in ("zero-shot", "joint")
-    }
+    zero = [setting for setting in paper.COLUMNS if setting.regime == "zero-shot"]
     few = _paper_few_shot(sentences)
-    shown = {ngram, *few, *(setting.mixed() for setting in few)}
-    others = _others(study, "few-shot", sentences, shown)
+    whole = [setting for setting in paper.COLUMNS if setting.regime == "joint"]
+    others = _others(study, "few-shot", sentences, {ngram, *few, *(setting.mixed() for setting in few)})
     read = f"Few-shot: {sentences} sentences of the language"
-    tables = [
-        _score_table(
-            study,
-            "zero-shot",
-            "Zero-shot",
-            "Zero-shot: no sentence of the language was read.",
-            [*in_paper["zero-shot"], *_others(study, "zero-shot", 0, in_paper["zero-shot"])],
-        ),
-        _score_table(
-            study,
-            "few-shot",
-            "Few-shot",
-            f"{read}, the paper's columns. + n-gram: the network mixed with the n-gram of the same sentences.",
-            [ngram, *few],
-        ),
-        _score_table(
-            study,
-            "few-shot-further",
-            "Few-shot, other methods",
-            f"{read}, methods beyond the paper's table.",
-            [ngram, *others],
-        ),
-        _score_table(
-            study,
-            "joint",
-            "Joint",
-            "Joint: one network trained on all languages, the ceiling of transfer.",
-            [*in_paper["joint"], *_others(study, "joint", None, in_paper["joint"])],
-        ),
+    mixed = "+ n-gram: the network mixed with the n-gram of the same sentences."
+    of_zero = ("zero-shot", "Zero-shot", "Zero-shot: no sentence of the language was read.")
+    of_few = ("few-shot", "Few-shot", f"{read}, the paper's columns. {mixed}")
+    of_others = ("few-shot-further", "Few-shot, other methods", f"{read}, methods beyond the paper's table.")
+    of_whole = ("joint", "Joint", "Joint: one network trained on all languages, the ceiling of transfer.")
+    return [
+        _score_table(study, *of_zero, [*zero, *_others(study, "zero-shot", 0, zero)]),
+        _score_table(study, *of_few, [ngram, *few]),
+        *([_score_table(study, *of_others, [ngram, *others])] if others else []),
+        _score_table(study, *of_whole, [*whole, *_others(study, "joint", None, whole)]),
     ]
-    return [table for table in tables if others or table.name != "few-shot-further"]
 
 
 def averages_table(study: Study) -> Table:
