@@ -127,3 +127,11 @@ def test_no_module_is_called_utils():
 def test_these_rooms_leave_torch_alone(module):
     code = f"import {module}, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "module", ["protoglot", "protoglot.cli.main", "protoglot.cli.study", "protoglot.heat_map"]
+)
+def test_only_what_draws_imports_matplotlib(module):
+    code = f"import {module}, sys; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

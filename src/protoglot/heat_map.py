@@ -4,14 +4,15 @@ The page needs nothing but itself: no network, no script. Its colours differ in 
 apart however one sees colours, and in print. Everything that comes from the text is escaped.
 """
 
+import html
 import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import regex
 
-from protoglot.report.markup import Markup, element, join
 from protoglot.surprisal import LineSurprisal, WordSurprisal
+from protoglot.text import showable
 
 LONGEST = 200_000
 """Characters that a page shows; browsers do not like longer ones."""
@@ -65,22 +66,17 @@ class HeatMap:
         self._longest = longest
         self._num_shown = self._num_all = 0
         self._total = 0.0
+        heading = _escape(title)
         write(
-            "<!DOCTYPE html>\n"
-            + '<html lang="en"><head>'
-            + element("meta", charset="utf-8")
-            + element("meta", name="viewport", content="width=device-width, initial-scale=1")
-            + element("title", title)
-            + element("style", Markup(_style()))
-            + "</head>\n<body>"
-            + element("h1", title)
-            + _legend()
-            + "<main>\n"
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{heading}</title><style>{_style()}</style></head>\n"
+            f"<body><h1>{heading}</h1>{_legend()}<main>\n"
         )
 
     def add_text(self, name: str) -> None:
         """Begin a text."""
-        self._write(element("h2", name) + "\n")
+        self._write(f"<h2>{_escape(name)}</h2>\n")
 
     def add(self, line: LineSurprisal) -> None:
         """Show a line, if there is room."""
@@ -95,8 +91,13 @@ class HeatMap:
         number = self._num_all
         mean = f"{self._total / number:.3f} bits per character on average" if number else "no text"
         left_out = f"; only the first {self._num_shown:,} are shown" if self._num_shown < number else ""
-        self._write("</main>" + element("p", f"{number:,} characters, ends of lines included; {mean}{left_out}."))
-        self._write("</body></html>\n")
+        self._write(
+            f"</main><p>{number:,} characters, ends of lines included; {mean}{left_out}.</p></body></html>\n"
+        )
+
+
+def _escape(text: str) -> str:
+    return html.escape(showable(text))
 
 
 def _linear(value: int) -> float:
@@ -116,27 +117,24 @@ def _style() -> str:
     )
 
 
-def _legend() -> Markup:
+def _legend() -> str:
     bounds = [0.0, *LIMITS]
     labels = [f"{low:g} to {high:g}" for low, high in zip(bounds, LIMITS, strict=False)] + [
         f"{LIMITS[-1]:g} or more"
     ]
-    steps = [element("i", label, class_=f"s{number}") for number, label in enumerate(labels)]
-    explained = (
-        "Bits by which each letter surprised the model, given all before it; point at a letter for the number. "
-    )
-    return join(
-        element("p", explained, f"{_END} is the end of a line."),
-        element("p", *(join(step, " ") for step in steps), class_="k"),
+    steps = "".join(f'<i class="s{number}">{label}</i> ' for number, label in enumerate(labels))
+    return (
+        "<p>Bits by which each letter surprised the model, given all before it; point at a letter for the number. "
+        f'{_END} is the end of a line.</p><p class="k">{steps}</p>'
     )
 
 
-def _show_line(line: LineSurprisal) -> Markup:
+def _show_line(line: LineSurprisal) -> str:
     # The direction is that of the line's first letter, as for any text.
-    return element("p", *(_show_word(word, line.text) for word in line.words()), dir="auto")
+    return f'<p dir="auto">{"".join(_show_word(word, line.text) for word in line.words())}</p>'
 
 
-def _show_word(word: WordSurprisal, line: str) -> Markup:
+def _show_word(word: WordSurprisal, line: str) -> str:
     """The letters of a word and what ends it, each with its bits and those of the whole word."""
     whole = f"; word {word.total_bits:.2f}" if len(word.bits) > 1 else ""
     cells = []
@@ -146,8 +144,8 @@ def _show_word(word: WordSurprisal, line: str) -> Markup:
         cells.append(_cell(match.group(), math.fsum(bits), f"{parts}{whole}"))
     position = word.start + len(word.text)
     cells.append(_cell(line[position : position + 1] or _END, float(word.bits[-1]), whole))
-    return join(*cells)
+    return "".join(cells)
 
 
-def _cell(shown: str, bits: float, more: str) -> Markup:
-    return element("i", shown, class_=f"s{step_of(bits)}", title=f"{bits:.2f} bits{more}")
+def _cell(shown: str, bits: float, more: str) -> str:
+    return f'<i class="s{step_of(bits)}" title="{bits:.2f} bits{more}">{_escape(shown)}</i>'

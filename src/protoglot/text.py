@@ -31,6 +31,11 @@ _CHUNK_BYTES = 1 << 20
 
 # Controls that do not separate anything, lone surrogates, and the byte-order mark.
 _DROPPED = regex.compile(r"[[\p{Cc}--\s]\p{Cs}\uFEFF]", regex.VERSION1)
+# What neither HTML nor XML can hold (controls, lone surrogates, noncharacters), and what turns the direction of the
+# text around it: a name made of such characters could rearrange the page that shows it.
+_UNSHOWABLE = regex.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
 _COMBINING_OVERFLOW = regex.compile(rf"(\p{{M}}{{{MAX_COMBINING_RUN}}})\p{{M}}+")
 
 
@@ -52,6 +57,17 @@ def normalise(text: str) -> str:
     # NFC writes some marks and letters as several, so that a run can be too long once more.
     text = _cut_combining_runs(text)
     return " ".join(text.split())
+
+
+def showable(text: str) -> str:
+    r"""Text for a page: each character that no page can hold, or that turns the text around it, becomes U+FFFD.
+
+    It is not escaped: what writes the page does that.
+
+    >>> showable("a\u202eb\x00")
+    'a�b�'
+    """
+    return str(_UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def normalise_beginning(text: str) -> str:

@@ -1,7 +1,6 @@
 """``protoglot probe``: figures that can be computed another way, and messages that name what is wrong."""
 
 import csv
-import importlib.util
 import json
 from dataclasses import replace
 
@@ -174,7 +173,6 @@ def test_the_density_counts_every_weight(protoglot, prior_on_disk, tmp_path):
 
 
 def test_the_plot_names_every_layer_and_is_the_same_each_time(protoglot, prior_on_disk, tmp_path):
-    pytest.importorskip("matplotlib")
     drawn = []
     for name in ("one.svg", "two.svg"):
         assert protoglot("probe", "prior", prior_on_disk, "--plot", tmp_path / name)[0] == 0
@@ -182,14 +180,6 @@ def test_the_plot_names_every_layer_and_is_the_same_each_time(protoglot, prior_o
     assert drawn[0] == drawn[1]
     for layer in UniversalPrior.load(prior_on_disk).fisher:
         assert f"{layer}</text>" in drawn[0] or f"{layer} (" in drawn[0]
-
-
-def test_without_matplotlib_one_line_says_so(protoglot, prior_on_disk, tmp_path, monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "matplotlib" else find(name))
-    status, out, err = protoglot("probe", "prior", prior_on_disk, "--plot", tmp_path / "x.svg")
-    assert (status, out) == (2, "")
-    assert "matplotlib is not installed" in complaint(err)
 
 
 def test_wrong_values_for_a_prior_are_one_line(protoglot, prior_on_disk, tmp_path):

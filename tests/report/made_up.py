@@ -1,6 +1,8 @@
 """Rows of a study that never was: every number comes from a formula, so that tests can tell what is right."""
 
+import csv
 import gzip
+import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -170,3 +172,12 @@ def bits_of(rows: Sequence[Row], **wanted: object) -> list[float]:
         for row in rows
         if row["kind"] == "score" and all(row[key] == value for key, value in wanted.items())
     ]
+
+
+def without(rows: Sequence[Row], **lost: object) -> list[Row]:
+    """The rows but those that have all of these values."""
+    return [row for row in rows if any(row.get(key) != value for key, value in lost.items())]
+
+
+def read_csv(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))

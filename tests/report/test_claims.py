@@ -3,15 +3,16 @@ import math
 import pytest
 from tests.report import made_up
 
-from protoglot.report.claim_tables import claims_table, rivals_table
 from protoglot.report.claims import (
     Comparison,
     Verdict,
+    claims_table,
     compare,
     correlate_exoticness,
     find_in_paper,
     paper_claims,
     rivalries,
+    rivals_table,
 )
 from protoglot.report.making import cost_table
 from protoglot.report.settings import few_shot, joint, zero_shot
@@ -56,9 +57,9 @@ def test_a_clear_difference_holds_and_its_opposite_does_not():
     low, high = scores(1, 1, 1, 1, 1, 1), scores(2, 2, 2, 2, 3, 2)
     finding = compare(CLAIM, low, high)
     assert (finding.verdict, finding.reason, finding.tally) == (Verdict.HOLDS, "lower", "6 / 6")
-    assert finding.difference.mean == pytest.approx(-7 / 6)
-    assert finding.difference.high < 0
-    assert finding.signs.p_value == pytest.approx(2 / 2**6)
+    assert finding.estimate == pytest.approx(-7 / 6)
+    assert finding.high < 0
+    assert finding.p_value == pytest.approx(2 / 2**6)
     opposite = compare(CLAIM, high, low)
     assert (opposite.verdict, opposite.reason, opposite.tally) == (Verdict.FAILS, "the opposite", "0 / 6")
 
@@ -66,11 +67,11 @@ def test_a_clear_difference_holds_and_its_opposite_does_not():
 def test_signs_and_mean_must_agree():
     # Nine languages gain a little, one loses a lot: the sign test is significant, the mean is on the other side.
     finding = compare(CLAIM, scores(*[1.0] * 9, 9.0), scores(*[1.1] * 9, 1.0))
-    assert finding.signs.p_value < 0.05
+    assert finding.p_value < 0.05
     assert (finding.verdict, finding.reason) == (Verdict.FAILS, "no clear difference")
     # Five of ten languages gain a lot: the mean is clear, the signs are not.
     finding = compare(CLAIM, scores(*[1.0] * 5, *[2.0] * 5), scores(*[5.0] * 5, *[1.999] * 5))
-    assert finding.difference.high < 0
+    assert finding.high < 0
     assert finding.verdict is Verdict.FAILS
 
 
@@ -124,15 +125,15 @@ def test_correlation():
         *(Verdict.FAILS, Verdict.FAILS, Verdict.HOLDS, Verdict.UNDECIDED)
     ]
     found = correlate_exoticness(exotic, flat, expected=True)
-    assert found.interval[0] < found.correlation.coefficient < found.interval[1]
+    assert found.low < found.estimate < found.high
 
 
 def test_the_interval_of_a_correlation_is_fisher_s():
     exotic = scores(*range(28))
     other = scores(*((place * 11) % 28 for place in range(28)))
     found = correlate_exoticness(exotic, other, expected=True)
-    low, high = (math.atanh(end) for end in found.interval)
-    assert (low + high) / 2 == pytest.approx(math.atanh(found.correlation.coefficient))
+    low, high = math.atanh(found.low), math.atanh(found.high)
+    assert (low + high) / 2 == pytest.approx(math.atanh(found.estimate))
     assert high - low == pytest.approx(2 * 1.96 / 5, rel=1e-4)
 
 
@@ -151,17 +152,17 @@ def test_the_table_says_what_the_rows_say(study_of):
         rows.append(made_up.joint(language, "bare", 1.7 + 0.01 * place))
         rows.append(made_up.zero(language, "univ", "bare", 5.0 + 0.01 * place))
         rows.append(made_up.zero(language, "univ", "oest", 4.0))
-    table = {row[0].text: row for row in claims_table(study_of(rows)).rows}
-    assert table["Typology helps, joint"][3].text == "✓ holds: lower"
-    assert table["Typology helps, joint"][2].text.startswith("76 / 77, -0.10")
-    assert table["Typology helps, joint"][4].text == "8 / 8"
-    assert table["Typology hurts, zero-shot"][3].text == "✗ does not hold: the opposite"
-    assert table["Typology helps, few-shot"][3].text.startswith("? not enough rows")
-    assert table["Typology helps, few-shot"][5].text == "–"
+    table = {row["claim"].text: row for row in claims_table(study_of(rows)).rows}
+    joint, few = table["Typology helps, joint"], table["Typology helps, few-shot"]
+    assert joint["ours"].text == "✓ holds: lower"
+    assert joint["in the paper"].text.startswith("76 / 77, -0.10")
+    assert joint["languages for it"].text == "8 / 8"
+    assert joint["mean difference or r"].text == "-0.235"
+    assert joint["95 % from"].value < -0.235 < joint["to"].value
+    assert table["Typology hurts, zero-shot"]["ours"].text == "✗ does not hold: the opposite"
+    assert few["ours"].text.startswith("? not enough rows")
+    assert few["mean difference or r"].text == "–"
     assert len(table) == 15
-    joint = table["Typology helps, joint"]
-    assert [cell.text for cell in joint[5:6]] == ["-0.235"]
-    assert float(joint[6].text) < -0.235 < float(joint[7].text)
     assert rivals_table(study_of(rows)) is None
 
 
@@ -172,8 +173,8 @@ def test_the_table_of_rivals_says_what_share_of_the_rival_is_paid(study_of):
         rows.append(made_up.few(language, "n-gram", None, 2.5))
     rows.append(made_up.few("ccc", "n-gram", None, 9.0))  # of a language that has no other score
     table = rivals_table(study_of(rows))
-    (row,) = [row for row in table.rows if "UNIV OEST" in row[1].text]
-    assert row[[column.key for column in table.columns].index("ratio")].text == "0.800"
+    (row,) = [row for row in table.rows if "UNIV OEST" in row["compared"].text]
+    assert row["ratio"].text == "0.800"
 
 
 def test_the_table_of_costs_adds_up(study_of):
@@ -182,6 +183,6 @@ def test_the_table_of_costs_adds_up(study_of):
         made_up.zero("bbb", "univ", "bare", 2.0, seconds=2.0, characters=300),
         made_up.zero("aaa", "univ", "oest", 2.0, seconds=9.0),
     ]
-    cells = [[cell.text for cell in row] for row in cost_table(study_of(rows)).rows]
+    cells = [[cell.text for cell in row.values()] for row in cost_table(study_of(rows)).rows]
     assert cells[0][1:] == ["2", "400", "1.50", "3"]
     assert cells[1][1:] == ["1", "1,000", "9.00", "9"]

@@ -65,11 +65,12 @@ def test_half_a_surrogate_pair_does_no_harm(tmp_path):
         (b"[1]\n", "line 1: list; wanted a JSON object"),
         (b"{\n", "line 1: not JSON"),
         (b'{"kind": 3}', "line 1: kind 3; wanted one of score"),
-        (b"\xff\n", "byte 0 is not UTF-8"),
-        (b"\x1f\x8b\x08", "damaged or cut short"),
+        (b"\xff\n", "invalid start byte"),
+        (b"\x1f\x8b\x08", "cannot be read (Compressed file ended"),
         (json.dumps(ONE | {"characters": 0}).encode(), "characters 0; wanted a whole number from 1"),
         (json.dumps(ONE | {"regime": "none"}).encode(), "regime 'none'; wanted one of zero-shot, few-shot, joint"),
         (json.dumps(ONE | {"nats": "2"}).encode(), "nats '2'; wanted a number"),
+        (json.dumps(ONE | {"nats": 10**400}).encode(), "nats 1000"),
         (json.dumps(ONE | {"seed": True}).encode(), "seed True; wanted a whole number from 0"),
         (json.dumps({"kind": "score"}).encode(), "no 'language' in a row of kind 'score'"),
         (json.dumps(made_up.signal(1) | {"density": [1.0]}).encode(), "17 edges of 1 densities; wanted 2"),
@@ -92,7 +93,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, content, complaint):
 def test_a_cut_file_is_refused(tmp_path, rows_path):
     cut = tmp_path / "rows.jsonl.gz"
     cut.write_bytes(rows_path.read_bytes()[:-20])
-    with pytest.raises(StorageError, match="cut short"):
+    with pytest.raises(StorageError, match="cannot be read"):
         read_rows(cut)
 
 

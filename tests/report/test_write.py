@@ -1,5 +1,7 @@
 """The page: whole, safe, self-contained, and the same for the same rows."""
 
+import base64
+import hashlib
 import random
 import re
 from html.parser import HTMLParser
@@ -10,6 +12,7 @@ from tests.report import made_up
 from protoglot.report.texts import text_tables
 from protoglot.report.write import write_report
 
+FIGURES = ("sentences", "families", "exoticness", "characters", "signal")
 VOID = {"meta", "br", "hr", "col"}
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -46,7 +49,7 @@ class Page(HTMLParser):
                 self.ids.append(value)
             if name in {"href", "src", "srcset", "action", "data", "poster", "xlink:href", "background", "ping"}:
                 self.links.append(value)
-            if name.startswith("on") or name == "style":
+            if name.startswith("on"):
                 self.errors.append(f"{tag}: {name}={value}")
         if dict(attrs).get("http-equiv") == "Content-Security-Policy":
             self.policy = dict(attrs)["content"]
@@ -80,13 +83,16 @@ def check(directory):
     page = Page(text)
     assert not page.errors
     assert len(page.ids) == len(set(page.ids))
+    assert set(re.findall(r"url\(#(\w+)\)", text)) <= set(page.ids)
     for link in page.links:
-        assert link.removeprefix("#") in page.ids if link.startswith("#") else (directory / link).is_file(), link
-    assert page.policy.startswith("default-src 'none'; ")
-    assert "unsafe" not in page.policy
-    assert not {"iframe", "object", "embed", "link", "base", "form", "img", "use", "image"} & set(page.tags)
-    assert page.tags.count("script") == page.tags.count("style") == 1
-    assert not re.search(r"@import|url\(", text)
+        if link.startswith("#"):
+            assert link.removeprefix("#") in page.ids
+        elif not link.startswith("data:image/png;base64,"):
+            assert (directory / link).is_file(), link
+    assert page.policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert not {"iframe", "object", "embed", "link", "base", "form", "img"} & set(page.tags)
+    assert page.tags.count("script") == 1
+    assert not re.search(r"@import|url\((?!#)|https?://", text)
     return page
 
 
@@ -96,21 +102,27 @@ def test_the_page_is_well_formed_and_self_contained(out):
     assert {"averages", "claims", "scores", "figures", "texts", "making"} <= set(page.ids)
 
 
-def test_every_table_is_there_in_every_form(out):
-    names = {path.stem for path in (out / "tables").iterdir()}
-    assert names >= {
-        "averages",
-        "claims",
-        "against-the-n-gram",
-        "zero-shot",
-        "few-shot",
-        "joint",
-        "cost",
-        "failures",
+def test_the_script_is_the_one_that_may_run(out):
+    text = (out / "index.html").read_text(encoding="utf-8")
+    (script,) = re.findall(r"<script>(.*)</script>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    assert f"'sha256-{digest}'" in Page(text).policy
+
+
+def test_each_table_has_its_files_and_nothing_else_is_written(out):
+    tables = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()} - {"index.html"}
+    forms = {
+        ("zero-shot", "few-shot", "joint"): ("md", "csv", "tex"),
+        ("averages", "claims", "against-the-n-gram", "few-shot-further"): ("md", "csv"),
+        ("cost", "failures", "texts", *(f"figure-{figure}" for figure in FIGURES)): ("csv",),
     }
-    assert {path.name for path in (out / "tables").iterdir()} == {
-        f"{name}.{form}" for name in names for form in ("md", "csv", "tex")
-    }
+    assert tables == {f"tables/{name}.{form}" for names, ends in forms.items() for name in names for form in ends}
+
+
+@pytest.mark.parametrize("name", ["zero-shot", "few-shot", "few-shot-further", "joint"])
+def test_tables_of_scores_have_one_row_for_each_language(out, name):
+    found = made_up.read_csv((out / "tables" / f"{name}.csv").read_text(encoding="utf-8"))
+    assert [row["code"] for row in found] == sorted(made_up.LANGUAGES)
 
 
 def test_the_order_of_rows_changes_nothing(rows, out, tmp_path):
@@ -162,7 +174,9 @@ def test_hostile_strings_are_only_words(tmp_path):
     assert "<script>alert(1)</script>" in text
     assert "\u202e" not in text
     assert "\x1b" not in text
-    assert all(b"\x00" not in content for content in files_of(tmp_path / "out").values())
+    contents = b"".join(files_of(tmp_path / "out").values())
+    assert b"&lt;script&gt;" in contents
+    assert b"\x00" not in contents
 
 
 def test_a_study_of_one_language_and_one_score(tmp_path):
@@ -177,15 +191,15 @@ def test_an_environment_may_know_nothing(tmp_path):
     assert "None" not in "".join(check(tmp_path / "out").text)
 
 
-def test_tables_of_an_earlier_report_are_removed_and_other_files_stay(out, rows_path, tmp_path):
+def test_tables_of_an_earlier_report_are_removed_and_other_files_stay(tmp_path):
     tables = tmp_path / "out" / "tables"
     tables.mkdir(parents=True)
-    for name in ("texts-99.csv", "failures.tex", "mine.csv", "texts.csv"):
+    for name in ("texts-99.csv", "texts.csv", "failures.tex", "figure-signal.md", "mine.csv", "my-texts.csv"):
         (tables / name).write_text("old", encoding="utf-8")
     write_report(made_up.write(tmp_path / "rows.jsonl", [made_up.score("aaa", 1.0)]), tmp_path / "out")
     left = {path.name for path in tables.iterdir()}
-    assert {"mine.csv", "texts.csv", "zero-shot.csv"} <= left
-    assert not {"texts-99.csv", "failures.tex"} & left
+    assert {"mine.csv", "my-texts.csv", "zero-shot.csv"} <= left
+    assert not {"texts-99.csv", "texts.csv", "failures.tex", "figure-signal.md"} & left
 
 
 def test_the_page_says_how_it_was_made(out):
@@ -196,14 +210,11 @@ def test_the_page_says_how_it_was_made(out):
 
 
 def test_generated_text_is_of_languages_seen_and_held_out(out):
-    (held_out,) = [
-        path.read_text(encoding="utf-8")
-        for path in sorted((out / "tables").glob("texts-*.csv"))
-        if "not seen it" in path.read_text(encoding="utf-8")
-    ]
-    lines = held_out.splitlines()[1:]
-    assert [line.split(",")[0] for line in lines] == ["aaa", "bbb", "ccc", "eee", "fff", "ggg", "ddd", "hhh"]
-    assert [line.split(",")[2] for line in lines] == ["seen it"] * 6 + ["not seen it"] * 2
+    found = made_up.read_csv((out / "tables" / "texts.csv").read_text(encoding="utf-8"))
+    held_out = [row for row in found if row["model"].endswith(", partition 4 held out")]
+    assert [row["code"] for row in held_out] == ["aaa", "bbb", "ccc", "eee", "fff", "ggg", "ddd", "hhh"]
+    assert [row["the model has"] for row in held_out] == ["seen it"] * 6 + ["not seen it"] * 2
+    assert len(found) == 2 * len(made_up.LANGUAGES)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +239,8 @@ def test_a_text_that_a_model_writes_for_all_languages_is_shown_once(study_of):
     ]
     rows += [made_up.text(code, f"of {code}", partition=None, regime="joint") for code in ("aaa", "bbb")]
     tables = text_tables(study_of(rows))
-    cells = [[[cell.text for cell in row] for row in table.rows] for table in tables]
-    assert [[row[-1] for row in table] for table in cells] == [["same"], ["of aaa", "of bbb"]]
-    assert cells[0][0][:2] == ["aaa to bbb", "2 languages"]
+    texts = [[row["text"].text for row in table.rows] for table in tables]
+    assert texts == [["same"], ["of aaa", "of bbb"]]
+    first = tables[0].rows[0]
+    assert (first["code"].text, first["language"].text) == ("aaa to bbb", "2 languages")
     assert ["for all" in table.caption for table in tables] == [True, False]

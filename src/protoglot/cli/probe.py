@@ -184,16 +184,8 @@ def _describe(role: str, found: "Correlation") -> str:
 
 def _check_plot(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
     """Refuse what cannot be drawn before any work is done."""
-    import importlib.util
-
-    from protoglot.errors import ConfigError
-
-    if path is None:
-        return None
-    if path.suffix != _PLOT_ENDING:
+    if path is not None and path.suffix != _PLOT_ENDING:
         raise click.BadParameter(f"{path}: ending {path.suffix!r}; wanted a name that ends in {_PLOT_ENDING}")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ConfigError("--plot: matplotlib is not installed; wanted it (pip install matplotlib)")
     return path
 
 
@@ -204,7 +196,7 @@ def _check_plot(context: click.Context, parameter: click.Parameter, path: Path |
     metavar="FILE.svg",
     type=click.Path(path_type=Path, dir_okay=False),
     callback=_check_plot,
-    help="Also draw the density (with matplotlib).",
+    help="Also draw the density.",
 )
 @out_option
 @format_option

@@ -11,9 +11,11 @@ import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Annotated, Any, get_args, get_type_hints
 
 from protoglot.errors import StorageError
 from protoglot.scores import Score
@@ -29,26 +31,85 @@ METHODS = (
 _MAX_EXPONENT = 100  # of ten: a ratio beyond it comes from no weight
 _GZIP_MAGIC = b"\x1f\x8b"
 
-JsonObject = Mapping[str, Any]
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("wanted a string")
+    # Half of a surrogate pair can be written in JSON, but in no file.
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError("wanted a number")
+    return float(value)
+
+
+def _numbers(value: object) -> tuple[float, ...]:
+    if not isinstance(value, list) or not all(math.isfinite(_number(item)) for item in value):
+        raise ValueError("wanted a list of finite numbers")
+    return tuple(float(item) for item in value)
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("wanted an object")
+    return value
+
+
+def _count_from(least: int) -> Callable[[object], int]:
+    def count(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"wanted a whole number from {least}")
+        return value
+
+    return count
+
+
+def _counts(value: object) -> Mapping[str, int]:
+    counts = _object(value)
+    return {_text(key): _count_from(0)(counts[key]) for key in sorted(counts)}
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
+    def choice(value: object) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise ValueError(f"wanted one of {', '.join(choices)}")
+        return value
+
+    return choice
+
+
+# The type of a value, and what checks it when it is read.
+Text = Annotated[str, _text]
+TextOrEmpty = Annotated[str, lambda value: _text("" if value is None else value)]
+Number = Annotated[float, _number]
+Numbers = Annotated[tuple[float, ...], _numbers]
+Count = Annotated[int, _count_from(0)]
+Counts = Annotated[Mapping[str, int], _counts]
+JsonObject = Annotated[Mapping[str, Any], lambda value: _object({} if value is None else value)]
+Regime = Annotated[str, _one_of(REGIMES)]
+Conditioning = Annotated[str, _one_of(CONDITIONINGS)]
+Method = Annotated[str, _one_of(METHODS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRow:
     """One text scored by one model."""
 
-    language: str
-    partition: int | None
-    regime: str
-    conditioning: str | None
-    method: str
-    network: str | None
-    sentences: int | None
-    sample: int | None
-    seed: int
-    nats: float
-    characters: int
-    seconds: float
-    unit: str
+    language: Text
+    partition: Count | None
+    regime: Regime
+    conditioning: Conditioning | None
+    method: Method
+    network: Method | None
+    sentences: Count | None
+    sample: Count | None
+    seed: Count
+    nats: Number
+    characters: Annotated[int, _count_from(1)]
+    seconds: Number
+    unit: Text
 
     @property
     def bits_per_character(self) -> float:
@@ -60,61 +121,70 @@ class ScoreRow:
 class TextRow:
     """Text that a model generated."""
 
-    language: str
-    partition: int | None
-    conditioning: str | None
-    method: str
-    regime: str
-    sentences: int | None
-    temperature: float
-    text: str
-    unit: str
+    language: Text
+    partition: Count | None
+    conditioning: Conditioning | None
+    method: Method
+    regime: Regime
+    sentences: Count | None
+    temperature: Number
+    text: Text
+    unit: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnigramRow:
     """Counts of the characters of a language's training text."""
 
-    language: str
-    name: str
-    family: str
-    counts: Mapping[str, int]
-    unit: str
+    language: Text
+    name: TextOrEmpty
+    family: TextOrEmpty
+    counts: Counts
+    unit: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalToNoiseRow:
     """Density of log10 of the signal-to-noise ratio (mean over standard deviation) of the weights of one prior."""
 
-    partition: int | None
-    conditioning: str
-    layer: str
-    edges: tuple[float, ...]
-    density: tuple[float, ...]
-    unit: str
+    partition: Count | None
+    conditioning: Conditioning
+    layer: Text
+    edges: Numbers
+    density: Numbers
+    unit: Text
+
+    def __post_init__(self) -> None:
+        edges, density = self.edges, self.density
+        if len(edges) != len(density) + 1:
+            raise ValueError(f"{len(edges)} edges of {len(density)} densities; wanted {len(density) + 1}")
+        if any(low >= high for low, high in pairwise(edges)) or any(abs(edge) > _MAX_EXPONENT for edge in edges):
+            raise ValueError(f"edges; wanted rising powers of ten, at most {_MAX_EXPONENT}")
+        if min(density, default=0) < 0:
+            raise ValueError(f"density {min(density)}; wanted none below 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentRow:
     """With what, where and when a part of the study was computed."""
 
-    commit: str
+    commit: TextOrEmpty
     versions: JsonObject
     machine: JsonObject
     config: JsonObject
-    started: str
-    finished: str
-    seconds: float | None
-    unit: str
+    started: TextOrEmpty
+    finished: TextOrEmpty
+    seconds: Number | None
+    unit: TextOrEmpty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRow:
     """A unit of work that gave no result."""
 
-    unit: str
-    what: str
-    reason: str
+    unit: Text
+    what: Text
+    reason: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +208,17 @@ class StudyRows:
     """SHA-256 of all rows in a canonical form and order."""
 
 
+KINDS = {
+    "score": ScoreRow,
+    "text": TextRow,
+    "unigram": UnigramRow,
+    "signal-to-noise": SignalToNoiseRow,
+    "environment": EnvironmentRow,
+    "failure": FailureRow,
+}
+"""What an object of each kind is read into."""
+
+
 def read_rows(path: Path) -> StudyRows:
     """Read the rows of a study.
 
@@ -146,7 +227,7 @@ def read_rows(path: Path) -> StudyRows:
     Raises:
         StorageError: if the file cannot be read or a row is not as it should be.
     """
-    found: dict[str, list[Any]] = {kind: [] for kind in _READERS}
+    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     unknown: dict[str, int] = {}
     canonical = []
     for number, row in _read_objects(path):
@@ -154,12 +235,15 @@ def read_rows(path: Path) -> StudyRows:
         canonical.append(json.dumps(row, sort_keys=True))
         kind = row.get("kind")
         if not isinstance(kind, str):
-            raise StorageError(f"{place}: kind {kind!r}; wanted one of {', '.join(_READERS)}")
-        if kind not in _READERS:
+            raise StorageError(f"{place}: kind {kind!r}; wanted one of {', '.join(KINDS)}")
+        if kind not in KINDS:
             unknown[kind] = unknown.get(kind, 0) + 1
             continue
-        entry = _READERS[kind](_Fields(place, row))
-        found["failure" if isinstance(entry, FailureRow) else kind].append(entry)
+        entry = _read_row(place, row, KINDS[kind])
+        if isinstance(entry, ScoreRow) and not math.isfinite(entry.nats):
+            found["failure"].append(_failure_of(entry))
+        else:
+            found[kind].append(entry)
     if not canonical:
         raise StorageError(f"{path}: no rows; wanted JSON objects, one a line")
     canonical.sort()
@@ -180,16 +264,9 @@ def _read_objects(path: Path) -> Iterator[tuple[int, JsonObject]]:
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data).decode("utf-8")
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise StorageError(f"{path}: damaged or cut short ({error}); wanted rows compressed by gzip") from error
-    except OSError as error:
-        raise StorageError(
-            f"{path}: cannot be read ({error.strerror or error}); wanted rows of a study"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise StorageError(
-            f"{path}: byte {error.start:,} is not UTF-8; wanted JSON objects, one a line"
-        ) from error
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        wanted = "wanted JSON objects in UTF-8, one a line, plain or compressed by gzip"
+        raise StorageError(f"{path}: cannot be read ({error}); {wanted}") from error
     for number, line in enumerate(text.split("\n"), start=1):  # other line separators may stand inside strings
         if not line.strip():
             continue
@@ -214,173 +291,36 @@ def _one_each(path: Path, rows: list[UnigramRow]) -> tuple[UnigramRow, ...]:
     return tuple(chosen.values())
 
 
-class _Fields:
-    """The values of one row, each checked when it is asked for."""
-
-    def __init__(self, place: str, row: JsonObject) -> None:
-        self.place = place
-        self.row = row
-
-    def text(self, key: str) -> str:
-        value = self._value(key)
-        if not isinstance(value, str):
-            raise self._wrong(key, "a string")
-        # Half of a surrogate pair can be written in JSON, but in no file.
-        return value.encode("utf-8", "replace").decode("utf-8")
-
-    def text_or_empty(self, key: str) -> str:
-        return "" if self._value(key) is None else self.text(key)
-
-    def choice(self, key: str, choices: tuple[str, ...]) -> str:
-        if self._value(key) not in choices:
-            raise self._wrong(key, f"one of {', '.join(choices)}")
-        return self.text(key)
-
-    def choice_or_none(self, key: str, choices: tuple[str, ...]) -> str | None:
-        return None if self._value(key) is None else self.choice(key, choices)
-
-    def count(self, key: str, *, least: int = 0) -> int:
-        value = self._value(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise self._wrong(key, f"a whole number from {least}")
-        return value
-
-    def count_or_none(self, key: str) -> int | None:
-        return None if self._value(key) is None else self.count(key)
-
-    def number(self, key: str) -> float:
-        value = self._value(key)
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            raise self._wrong(key, "a number")
-        return float(value)
-
-    def number_or_none(self, key: str) -> float | None:
-        return None if self._value(key) is None else self.number(key)
-
-    def numbers(self, key: str) -> tuple[float, ...]:
-        value = self._value(key)
-        if not isinstance(value, list) or not all(_is_finite_number(item) for item in value):
-            raise self._wrong(key, "a list of finite numbers")
-        return tuple(float(item) for item in value)
-
-    def mapping(self, key: str) -> JsonObject:
-        value = self._value(key)
-        if not isinstance(value, dict):
-            raise self._wrong(key, "an object")
-        return value
-
-    def mapping_or_empty(self, key: str) -> JsonObject:
-        return {} if self._value(key) is None else self.mapping(key)
-
-    def _value(self, key: str) -> Any:  # noqa: ANN401  (JSON can hold anything)
-        if key not in self.row:
-            raise StorageError(f"{self.place}: no {key!r} in a row of kind {self.row['kind']!r}; wanted one")
-        return self.row[key]
-
-    def _wrong(self, key: str, wanted: str) -> StorageError:
-        return StorageError(f"{self.place}: {key} {_shorten(repr(self.row[key]))}; wanted {wanted}")
+def _read_row(place: str, row: Mapping[str, Any], kind: type) -> object:
+    values: dict[str, object] = {}
+    for key, (check, optional) in _checks_of(kind).items():
+        if key not in row:
+            raise StorageError(f"{place}: no {key!r} in a row of kind {row['kind']!r}; wanted one")
+        try:
+            values[key] = None if optional and row[key] is None else check(row[key])
+        except (ValueError, OverflowError) as error:  # a whole number may be too large for a float
+            raise StorageError(f"{place}: {key} {_shorten(repr(row[key]))}; {error}") from error
+    try:
+        return kind(**values)
+    except ValueError as error:
+        raise StorageError(f"{place}: {error}") from error
 
 
-def _is_finite_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+@cache
+def _checks_of(kind: type) -> dict[str, tuple[Callable[[object], object], bool]]:
+    """What checks each field, and whether it may be null, as its annotation says."""
+    checks = {}
+    for key, wanted in get_type_hints(kind, include_extras=True).items():
+        optional = NoneType in get_args(wanted)
+        checks[key] = ((get_args(wanted)[0] if optional else wanted).__metadata__[0], optional)
+    return checks
 
 
-def _shorten(text: str, length: int = 60) -> str:
-    return text if len(text) <= length else f"{text[:length]}..."
-
-
-def _score(fields: _Fields) -> ScoreRow | FailureRow:
-    row = ScoreRow(
-        language=fields.text("language"),
-        partition=fields.count_or_none("partition"),
-        regime=fields.choice("regime", REGIMES),
-        conditioning=fields.choice_or_none("conditioning", CONDITIONINGS),
-        method=fields.choice("method", METHODS),
-        network=fields.choice_or_none("network", METHODS),
-        sentences=fields.count_or_none("sentences"),
-        sample=fields.count_or_none("sample"),
-        seed=fields.count("seed"),
-        nats=fields.number("nats"),
-        characters=fields.count("characters", least=1),
-        seconds=fields.number("seconds"),
-        unit=fields.text("unit"),
-    )
-    if math.isfinite(row.nats):
-        return row
+def _failure_of(row: ScoreRow) -> FailureRow:
     labels = (row.language, row.regime, row.method, row.conditioning, row.sentences, row.sample)
     what = " ".join(str(label) for label in labels if label is not None)
     return FailureRow(unit=row.unit, what=what, reason=f"the score is {row.nats}; wanted a finite number")
 
 
-def _text(fields: _Fields) -> TextRow:
-    return TextRow(
-        language=fields.text("language"),
-        partition=fields.count_or_none("partition"),
-        conditioning=fields.choice_or_none("conditioning", CONDITIONINGS),
-        method=fields.choice("method", METHODS),
-        regime=fields.choice("regime", REGIMES),
-        sentences=fields.count_or_none("sentences"),
-        temperature=fields.number("temperature"),
-        text=fields.text("text"),
-        unit=fields.text("unit"),
-    )
-
-
-def _unigram(fields: _Fields) -> UnigramRow:
-    counts = fields.mapping("counts")
-    if not all(isinstance(count, int) and count >= 0 for count in counts.values()):
-        raise StorageError(f"{fields.place}: counts: not all whole numbers from 0; wanted character -> count")
-    return UnigramRow(
-        language=fields.text("language"),
-        name=fields.text_or_empty("name"),
-        family=fields.text_or_empty("family"),
-        counts={str(key).encode("utf-8", "replace").decode("utf-8"): counts[key] for key in sorted(counts)},
-        unit=fields.text("unit"),
-    )
-
-
-def _signal_to_noise(fields: _Fields) -> SignalToNoiseRow:
-    edges, density = fields.numbers("edges"), fields.numbers("density")
-    if len(edges) != len(density) + 1:
-        raise StorageError(
-            f"{fields.place}: {len(edges)} edges of {len(density)} densities; wanted {len(density) + 1}"
-        )
-    if any(low >= high for low, high in pairwise(edges)) or any(abs(edge) > _MAX_EXPONENT for edge in edges):
-        raise StorageError(f"{fields.place}: edges; wanted rising powers of ten, at most {_MAX_EXPONENT}")
-    if any(value < 0 for value in density):
-        raise StorageError(f"{fields.place}: density {min(density)}; wanted none below 0")
-    return SignalToNoiseRow(
-        partition=fields.count_or_none("partition"),
-        conditioning=fields.choice("conditioning", CONDITIONINGS),
-        layer=fields.text("layer"),
-        edges=edges,
-        density=density,
-        unit=fields.text("unit"),
-    )
-
-
-def _environment(fields: _Fields) -> EnvironmentRow:
-    return EnvironmentRow(
-        commit=fields.text_or_empty("commit"),
-        versions=fields.mapping_or_empty("versions"),
-        machine=fields.mapping_or_empty("machine"),
-        config=fields.mapping_or_empty("config"),
-        started=fields.text_or_empty("started"),
-        finished=fields.text_or_empty("finished"),
-        seconds=fields.number_or_none("seconds"),
-        unit=fields.text_or_empty("unit"),
-    )
-
-
-def _failure(fields: _Fields) -> FailureRow:
-    return FailureRow(unit=fields.text("unit"), what=fields.text("what"), reason=fields.text("reason"))
-
-
-_READERS: dict[str, Callable[[_Fields], object]] = {
-    "score": _score,
-    "text": _text,
-    "unigram": _unigram,
-    "signal-to-noise": _signal_to_noise,
-    "environment": _environment,
-    "failure": _failure,
-}
+def _shorten(text: str, length: int = 60) -> str:
+    return text if len(text) <= length else f"{text[:length]}..."

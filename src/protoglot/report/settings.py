@@ -1,6 +1,6 @@
 """What was tried: a regime, a method, a conditioning and a number of sentences."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from protoglot.report.rows import CONDITIONINGS, METHODS, REGIMES, ScoreRow
 
@@ -10,32 +10,22 @@ FEW_SHOT_SENTENCES = 100
 NETWORKS = ("ninf", "fitu", "univ", "l2-sp", "hier")
 """Methods that adapt a network, without an n-gram."""
 
-METHOD_NAMES = {
-    "ninf": "NINF",
-    "fitu": "FITU",
-    "univ": "UNIV",
-    "l2-sp": "L2-SP",
-    "hier": "HIER",
-    "joint": "JOINT",
-    "n-gram": "n-gram",
-    "mixture": "n-gram +",
-    "linear-mixture": "n-gram + (linear)",
-    "calibrated": "UNIV calibrated",
+METHOD_LABELS = {
+    "ninf": (
+        "NINF",
+        "prior without information, N(0, I): weights drawn from it, or learned from scratch from sentences",
+    ),
+    "fitu": ("FITU", "fine-tuning: starts at the multilingual weights, with no prior"),
+    "univ": ("UNIV", "universal prior: starts at its mean and is drawn towards it, weight by weight"),
+    "l2-sp": ("L2-SP", "drawn towards the multilingual weights, all weights alike"),
+    "hier": ("HIER", "prior with the variance of weights across languages"),
+    "joint": ("JOINT", "one network trained on all languages, the held-out ones too"),
+    "n-gram": ("n-gram", "interpolated character n-gram of the same sentences alone"),
+    "mixture": ("n-gram +", "gated log-linear mixture of the network and the n-gram"),
+    "linear-mixture": ("n-gram + (linear)", "linear mixture of the network and the n-gram, the control"),
+    "calibrated": ("UNIV calibrated", "mean of the universal prior, calibrated on validation languages"),
 }
-
-METHOD_SENTENCES = {
-    "ninf": "prior without information, N(0, I): weights drawn from it, or, with sentences, learned from scratch",
-    "fitu": "fine-tuning: starts at the multilingual weights, with no prior",
-    "univ": "universal prior: starts at its mean and is drawn towards it, weight by weight",
-    "l2-sp": "drawn towards the multilingual weights, all weights alike",
-    "hier": "prior with the variance of weights across languages",
-    "joint": "one network trained on all languages, the held-out ones too",
-    "n-gram": "interpolated character n-gram of the same sentences alone",
-    "mixture": "gated log-linear mixture of the network and the n-gram",
-    "linear-mixture": "linear mixture of the network and the n-gram, the control",
-    "calibrated": "mean of the universal prior, calibrated on validation languages",
-}
-"""What each method is, for a reader who has not read the paper."""
+"""What each method is called, and what it is, for a reader who has not read the paper."""
 
 CONDITIONING_SENTENCES = {
     "bare": "without typology",
@@ -61,12 +51,12 @@ class Setting:
         >>> few_shot("mixture", "oest", network="univ").label
         'n-gram + UNIV OEST'
         """
-        parts = [METHOD_NAMES[self.method]] if self.method != "joint" else []
+        parts = [] if self.method == "joint" and self.conditioning else [METHOD_LABELS[self.method][0]]
         if self.network is not None:
-            parts.append(METHOD_NAMES[self.network])
+            parts.append(METHOD_LABELS[self.network][0])
         if self.conditioning is not None:
             parts.append(self.conditioning.upper())
-        return " ".join(parts) or METHOD_NAMES[self.method]
+        return " ".join(parts)
 
     @property
     def full_label(self) -> str:
@@ -77,16 +67,6 @@ class Setting:
         """
         number = f" ({self.sentences})" if self.regime == "few-shot" else ""
         return f"{self.regime}{number} {self.label}"
-
-    @property
-    def key(self) -> str:
-        """Name of a column in a file, without the regime.
-
-        >>> few_shot("mixture", "oest", network="l2-sp").key
-        'mixture_l2_sp_oest'
-        """
-        parts = [self.method, self.network, self.conditioning]
-        return "_".join(part.replace("-", "_") for part in parts if part is not None)
 
     @property
     def order(self) -> tuple[int, int, int, int, int]:
@@ -124,13 +104,7 @@ class Setting:
 
 def setting_of(row: ScoreRow) -> Setting:
     """The setting of a row."""
-    return Setting(
-        regime=row.regime,
-        method=row.method,
-        conditioning=row.conditioning,
-        network=row.network,
-        sentences=row.sentences,
-    )
+    return Setting(**{field.name: getattr(row, field.name) for field in fields(Setting)})
 
 
 def zero_shot(method: str, conditioning: str | None) -> Setting:

@@ -1,4 +1,4 @@
-"""Tables, and their forms: Markdown, CSV, LaTeX and HTML.
+"""Tables, and their forms in files: Markdown, CSV and LaTeX; the page's template has the one in HTML.
 
 What is not there is shown as a dash in the forms for people, and left empty in CSV; it is never a number.
 """
@@ -7,27 +7,17 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
-from protoglot.report.markup import Markup, element, showable
+from protoglot.text import showable
 
 MISSING = "–"
+BAR = "|"
 
 _DIGITS = 3  # after the point, as in the paper's tables
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A column: its heading for people and its key for programs."""
-
-    key: str
-    heading: str
-    group: str = ""
-    """Heading over several neighbouring columns."""
-
-    numeric: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +36,24 @@ class Cell:
     tone: str = ""
     """Name of a style that underlines what the words say already."""
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number, or is missing."""
+        return self.value is not None or self.text == MISSING
+
+    @property
+    def remark(self) -> str:
+        """What stands after the text: the standard error and the note."""
+        error = "" if self.standard_error is None else f" ±{self.standard_error:.{_DIGITS}f}"
+        return f"{error} ({self.note})" if self.note else error
+
+
+Row = Mapping[str, Cell]
+"""Cells by the headings of their columns."""
+
+Record = Mapping[str, str | float | None]
+"""Values by the names of their columns, for programs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
@@ -56,11 +64,28 @@ class Table:
 
     title: str
     caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    summary: tuple[tuple[Cell, ...], ...] = ()
+    rows: Sequence[Row]
+    """Each has the same columns; a bar in a heading parts what stands over several neighbouring columns."""
+
+    summary: Sequence[Row] = ()
     prose: bool = False
     """Whether it has sentences in it, which may wrap."""
+
+    forms: tuple[str, ...] = ("md", "csv")
+    """Endings of its files."""
+
+    @property
+    def columns(self) -> dict[str, bool]:
+        """Headings, and whether a column has numbers or nothing in it."""
+        headings = next(iter((*self.rows, *self.summary)), {})
+        return {heading: all(row[heading].is_number for row in self.rows) for heading in headings}
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """Headings over columns and how many columns each spans; none if no column has one."""
+        over = (heading.rpartition(BAR)[0] for heading in self.columns)
+        runs = [(group, len(list(members))) for group, members in groupby(over)]
+        return runs if any(group for group, _ in runs) else []
 
 
 def words(text: str, *, tone: str = "") -> Cell:
@@ -77,163 +102,104 @@ def number(
     return Cell(text=f"{value:,.{digits}f}", value=value, standard_error=standard_error, note=note)
 
 
-def mark_best(cells: Sequence[Cell], groups: Sequence[Iterable[int]]) -> tuple[Cell, ...]:
-    """Mark the lowest number of each group of cells, as shown: cells that look the same are both best.
+def mark_best(row: Row, groups: Iterable[Iterable[str]]) -> Row:
+    """Mark the lowest number of each group of columns, as shown: cells that look the same are both best.
 
     A group with a single number has no best. Averages with a note, which are over some of the languages only, are not
     compared with those over all, or over another number.
     """
-    marked = list(cells)
+    marked = dict(row)
     for group in groups:
-        present = [index for index in group if marked[index].value is not None]
-        if len({marked[index].note for index in present}) > 1:
-            present = [index for index in present if not marked[index].note]
-        shown = {index: round(marked[index].value or 0.0, _DIGITS) for index in present}
+        present = [heading for heading in group if row[heading].value is not None]
+        if len({row[heading].note for heading in present}) > 1:
+            present = [heading for heading in present if not row[heading].note]
+        shown = {heading: round(row[heading].value or 0.0, _DIGITS) for heading in present}
         if len(present) > 1:
-            for index in present:
-                marked[index] = replace(marked[index], best=shown[index] == min(shown.values()))
-    return tuple(marked)
+            for heading in present:
+                marked[heading] = replace(row[heading], best=shown[heading] == min(shown.values()))
+    return marked
 
 
 def as_csv(table: Table) -> str:
     """The table for programs, in full precision, with standard errors in columns of their own."""
-    with_error = [
-        any(row[index].standard_error is not None for row in table.rows) for index in range(len(table.columns))
-    ]
-    heading: list[str] = []
-    for column, has_error in zip(table.columns, with_error, strict=True):
-        key = _harmless(column.key)  # a language's code may be one
-        heading += [key, f"{key}_standard_error"] if has_error else [key]
+    headings: list[str] = []
+    lines: list[list[str | float | None]] = [[] for _ in table.rows]
+    for heading in table.columns:
+        cells = [row[heading] for row in table.rows]
+        columns = {_flat(heading): [cell.value if cell.is_number else cell.text for cell in cells]}
+        if any(cell.standard_error is not None for cell in cells):
+            columns[f"{_flat(heading)} standard error"] = [cell.standard_error for cell in cells]
+        headings += columns
+        for line, values in zip(lines, zip(*columns.values(), strict=True), strict=True):
+            line += values
+    return _write_csv([headings, *lines])
+
+
+def records_as_csv(records: Sequence[Record]) -> str:
+    """Records with the same keys, one a line."""
+    return _write_csv([list(records[0]), *(list(record.values()) for record in records)])
+
+
+def _write_csv(lines: Iterable[Iterable[str | float | None]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(heading)
-    for row in table.rows:
-        line: list[str] = []
-        for column, has_error, cell in zip(table.columns, with_error, row, strict=True):
-            line.append(_csv_value(cell, column))
-            if has_error:
-                line.append("" if cell.standard_error is None else repr(cell.standard_error))
-        writer.writerow(line)
+    for line in lines:
+        writer.writerow(_harmless(value) if isinstance(value, str) else value for value in line)
     return buffer.getvalue()
 
 
 def as_markdown(table: Table) -> str:
     """The table in Markdown; the best are bold."""
     lines = [
-        "| " + " | ".join(_escape_markdown(_flat_heading(column)) for column in table.columns) + " |",
-        "|" + "|".join("---:" if column.numeric else "---" for column in table.columns) + "|",
+        _markdown_row(_escape_markdown(_flat(heading)) for heading in table.columns),
+        "|" + "|".join("---:" if is_number else "---" for is_number in table.columns.values()) + "|",
     ]
-    for row in (*table.rows, *table.summary):
-        cells = [_escape_markdown(_shown(cell)) for cell in row]
-        cells = [f"**{text}**" if cell.best else text for cell, text in zip(row, cells, strict=True)]
-        lines.append("| " + " | ".join(cells) + " |")
+    lines += [_markdown_row(_texts(row, _escape_markdown, "**{}**")) for row in (*table.rows, *table.summary)]
     return "\n".join(lines) + "\n"
 
 
 def as_latex(table: Table) -> str:
     """The table in LaTeX, for the packages booktabs and longtable; the best are bold."""
-    kinds = "".join("r" if column.numeric else "l" for column in table.columns)
+    kinds = "".join("r" if is_number else "l" for is_number in table.columns.values())
     lines = [
         "% needs \\usepackage{booktabs,longtable}",
         f"\\begin{{longtable}}{{{kinds}}}",
         f"\\caption{{{_escape_latex(table.caption)}}}\\\\",
         "\\toprule",
-        " & ".join(_escape_latex(_flat_heading(column)) for column in table.columns) + r" \\",
+        _latex_row(_escape_latex(_flat(heading)) for heading in table.columns),
         "\\midrule",
         "\\endhead",
-        *(_latex_row(row) for row in table.rows),
+        *(_latex_row(_texts(row, _escape_latex, r"\textbf{{{}}}")) for row in table.rows),
+        *(["\\midrule"] if table.summary else []),
+        *(_latex_row(_texts(row, _escape_latex, r"\textbf{{{}}}")) for row in table.summary),
+        "\\bottomrule",
+        "\\end{longtable}",
     ]
-    if table.summary:
-        lines += ["\\midrule", *(_latex_row(row) for row in table.summary)]
-    return "\n".join([*lines, "\\bottomrule", "\\end{longtable}"]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
-def as_html(table: Table) -> Markup:
-    """The table as HTML, in a box that scrolls sideways; a script of the page makes its columns sortable."""
-    grouped = any(column.group for column in table.columns)
-    heads = [_html_group_row(table.columns)] if grouped else []
-    heads.append(
-        element(
-            "tr",
-            [
-                element("th", column.heading, scope="col", class_="number" if column.numeric else None)
-                for column in table.columns
-            ],
-        )
-    )
-    summary = element("tfoot", [_html_row(row, table.columns) for row in table.summary]) if table.summary else None
-    classes = [*(["sortable"] if len(table.rows) > 1 else []), *(["prose"] if table.prose else [])]
-    body = element(
-        "table",
-        element("caption", table.caption),
-        element("thead", heads),
-        element("tbody", [_html_row(row, table.columns) for row in table.rows]),
-        summary,
-        class_=" ".join(classes) or None,
-    )
-    return element("div", body, class_="scroll", tabindex="0", role="region", aria_label=table.title)
+WRITERS = {"csv": as_csv, "md": as_markdown, "tex": as_latex}
+"""What writes each form of a table, by the ending of its file."""
 
 
-def _html_group_row(columns: Sequence[Column]) -> Markup:
-    spans: list[tuple[str, int]] = []
-    for column in columns:
-        if spans and column.group and spans[-1][0] == column.group:
-            spans[-1] = (column.group, spans[-1][1] + 1)
-        else:
-            spans.append((column.group, 1))
-    cells = [
-        element("th", group, scope="colgroup", colspan=str(span), class_="group") if group else element("td")
-        for group, span in spans
-    ]
-    return element("tr", cells)
+def _flat(heading: str) -> str:
+    return heading.replace(BAR, " ")
 
 
-def _html_row(row: Sequence[Cell], columns: Sequence[Column]) -> Markup:
-    cells = []
-    for index, (cell, column) in enumerate(zip(row, columns, strict=True)):
-        text: Markup = (
-            element("bdi", cell.text)
-            if cell.value is None and cell.text != MISSING
-            else element("strong" if cell.best else "span", cell.text)
-        )
-        error = None if cell.standard_error is None else element("small", f" ±{cell.standard_error:.{_DIGITS}f}")
-        note = element("small", f" ({cell.note})") if cell.note else None
-        classes = " ".join(name for name in ("number" if column.numeric else "", cell.tone) if name)
-        is_heading = index == 0 and not column.numeric
-        cells.append(
-            element(
-                "th" if is_heading else "td",
-                text,
-                error,
-                note,
-                scope="row" if is_heading else None,
-                class_=classes or None,
-                data_value=None if cell.value is None else repr(cell.value),
-            )
-        )
-    return element("tr", cells)
-
-
-def _flat_heading(column: Column) -> str:
-    return f"{column.group} {column.heading}".strip()
-
-
-def _shown(cell: Cell) -> str:
-    error = "" if cell.standard_error is None else f" ±{cell.standard_error:.{_DIGITS}f}"
-    return f"{cell.text}{error}{f' ({cell.note})' if cell.note else ''}"
-
-
-def _csv_value(cell: Cell, column: Column) -> str:
-    if cell.value is not None:
-        return repr(cell.value)
-    if cell.text == MISSING:
-        return ""
-    return cell.text if column.numeric or _NUMBER.fullmatch(cell.text) else _harmless(cell.text)
+def _texts(row: Row, escape: Callable[[str], str], bold: str) -> list[str]:
+    texts = {heading: escape(cell.text + cell.remark) for heading, cell in row.items()}
+    return [bold.format(text) if row[heading].best else text for heading, text in texts.items()]
 
 
 def _harmless(text: str) -> str:
-    """Words that a spreadsheet does not take for a formula, which it would run."""
-    return f"'{showable(text)}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else showable(text)
+    """Words that a spreadsheet does not take for a formula, which it would run, nor for the end of a row."""
+    is_formula = text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(text)
+    line = showable(text).replace("\r\n", "\n").replace("\r", "\n")  # csv quotes the latter alone
+    return f"'{line}" if is_formula else line
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _escape_markdown(text: str) -> str:
@@ -241,22 +207,22 @@ def _escape_markdown(text: str) -> str:
     return escaped.replace("&", "&amp;")
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "–": "--",
-    "±": r"$\pm$",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    **{character: f"{{{character}}}" for character in "[]"},  # after \\ they would be its argument
-}
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "–": "--",
+        "±": r"$\pm$",
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        **{character: f"{{{character}}}" for character in "[]"},  # after \\ they would be its argument
+    }
+)
 
 
 def _escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in " ".join(showable(text).split()))
+    return " ".join(showable(text).split()).translate(_LATEX)
 
 
-def _latex_row(row: Sequence[Cell]) -> str:
-    cells = [_escape_latex(_shown(cell)) for cell in row]
-    cells = [f"\\textbf{{{text}}}" if cell.best else text for cell, text in zip(row, cells, strict=True)]
+def _latex_row(cells: Iterable[str]) -> str:
     return " & ".join(cells) + r" \\"
