@@ -110,8 +110,6 @@ def test_licences_of_another_kind_are_refused(make):
 
 
 def test_nothing_to_read(tmp_path):
-    with pytest.raises(CorpusError, match="not a directory"):
-        EbibleCorpus(tmp_path / "nowhere")
     with pytest.raises(CorpusError, match=r"no vref\.txt"):
         EbibleCorpus(tmp_path)
     (tmp_path / "vref.txt").write_text(VERSES)
