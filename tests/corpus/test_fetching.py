@@ -2,11 +2,15 @@
 
 import contextlib
 import hashlib
+import http.server
 import io
 import json
 import random
 import shutil
+import signal
 import socket
+import ssl
+import subprocess
 import sys
 import threading
 import zlib
@@ -192,6 +196,27 @@ def test_an_interrupt_at_any_moment_leaves_nothing_and_the_next_run_starts_afres
     assert list(out.iterdir()) == [out / "bibles"]
 
 
+def test_an_interrupt_while_the_server_is_silent_ends_all_that_git_started(out):
+    code = (
+        "import sys; from pathlib import Path; from protoglot.corpus.fetching import fetch;"
+        "fetch('ebible', Path(sys.argv[1]), base_url=sys.argv[2])"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"https://127.0.0.1:{listening.getsockname()[1]}"
+        with subprocess.Popen(
+            [sys.executable, "-c", code, str(out / "bibles"), url], stderr=subprocess.DEVNULL
+        ) as child:
+            connection, _ = listening.accept()
+            with connection:
+                child.send_signal(signal.SIGINT)
+                assert child.wait(20) != 0
+                connection.settimeout(5)
+                with contextlib.suppress(ConnectionError):
+                    while connection.recv(1 << 16):
+                        pass
+    assert list(out.iterdir()) == []
+
+
 def test_progress_is_shown_to_the_end(repositories, hub, out):
     repositories["ebible"].commit(repositories["ebible"].tree_of(KEPT["ebible"]))
     amounts, done = {}, {}
@@ -334,18 +359,58 @@ def test_nobody_listens_and_nothing_is_there(out, hub):
     assert_refused(out, "https://127.0.0.1:1", "unable to access")
 
 
-def test_a_server_that_answers_with_something_else(out):
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+class _Answer(http.server.BaseHTTPRequestHandler):
+    """Answers with the status that the path begins with."""
 
-        def answer():
-            connection, _ = listening.accept()
-            with connection:
-                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n<html>log in</html>")
+    def log_message(self, *arguments):
+        pass
 
-        thread = threading.Thread(target=answer)
+    def do_GET(self):
+        self.send_response(int(self.path.split("/")[1]))
+        self.send_header("Location", f"http://{self.headers['Host']}/200")
+        self.send_header("WWW-Authenticate", "Basic")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """An https server that has no repository."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    path = tmp_path_factory.mktemp("server")
+    key, certificate = path / "key.pem", path / "certificate.pem"
+    new = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost")
+    subprocess.run([*new, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Answer) as running:
+        running.socket = context.wrap_socket(running.socket, server_side=True)
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        assert_refused(out, f"https://127.0.0.1:{listening.getsockname()[1]}", "unable to access")
+        yield f"https://127.0.0.1:{running.server_address[1]}"
+        running.shutdown()
         thread.join()
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (200, "couldn't find remote ref"),
+        (204, "fatal: "),
+        (302, '"http"'),
+        (401, "terminal prompts disabled"),
+        (404, "not found"),
+        (500, "returned error: 500"),
+    ],
+)
+def test_answers_that_are_no_repository(server, out, monkeypatch, status, words):
+    monkeypatch.setenv("GIT_SSL_NO_VERIFY", "1")
+    assert_refused(out, f"{server}/{status}", words)
+
+
+def test_a_server_that_cannot_say_who_it_is(server, out):
+    assert_refused(out, server, "certificate")
 
 
 def test_git_that_is_not_installed(out, hub, monkeypatch):

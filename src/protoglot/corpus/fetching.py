@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -34,15 +35,16 @@ _UNSAFE_NAME = re.compile(r"(^|/)\.{0,2}(/|$)|[:\\]")
 _PROGRESS = re.compile(r"(?P<step>Receiving objects|Resolving deltas):\s+(?P<percent>\d+)%")
 _RECEIVED = re.compile(r"Receiving objects:.*, (?P<number>[\d.]+) (?P<unit>bytes|[KMG]iB)")
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-# No maintenance in the background, no unpacked objects, which git would not count; a silent server is left.
+# No maintenance in the background, no unpacked objects, whose bytes git would not report. A silent server is left,
+# after a time long enough to pack in.
 _SETTINGS = {
     "maintenance.auto": "false",
     "gc.auto": "0",
     "fetch.unpackLimit": "1",
     "core.quotePath": "false",
     "credential.helper": "",
-    "http.lowSpeedLimit": "1000",
-    "http.lowSpeedTime": "60",
+    "http.lowSpeedLimit": "1",
+    "http.lowSpeedTime": "300",
 }
 
 Progress = Callable[[float, str], AbstractContextManager[Callable[[float], None]]]
@@ -293,6 +295,7 @@ class _Git:
             stdout=stdout,
             stderr=subprocess.PIPE,
             env=self._environment,
+            process_group=0 if os.name == "posix" else None,  # git starts others, which would not end with it
             encoding="utf-8",
             errors="replace",
         ) as git:
@@ -301,7 +304,10 @@ class _Git:
                 yield git
                 said = list(git.stderr)
             except BaseException:
-                git.terminate()
+                if git.poll() is None and os.name == "posix":
+                    os.killpg(git.pid, signal.SIGTERM)
+                else:
+                    git.terminate()
                 git.stderr.read()  # ends when the last of git's own processes has, so that none writes any more
                 raise
         if git.returncode != 0:
