@@ -36,12 +36,11 @@ def test_missing_and_joined_verses_are_skipped(make, flat):
 
 @pytest.mark.parametrize(("lines", "count"), [("", 0), ("a\nb\nc\n", 3), ("a\nb\nc\nd\ne\n\n", 6)])
 def test_the_number_of_lines_must_be_that_of_the_verses(make, lines, count):
-    corpus = make({"eng-x.txt": lines})
-    sentences = corpus.sentences("eng")
+    sentences = make({"eng-x.txt": lines}).sentences("eng")
     with pytest.raises(
         CorpusError, match=rf"eng-x\.txt: {count} lines; wanted 4, one for each line of .*vref\.txt"
     ):
-        assert len([sentence for sentence in sentences if sentence]) <= 4
+        list(sentences)
 
 
 def test_the_last_line_may_lack_its_end(make):

@@ -338,6 +338,13 @@ def test_a_revision_that_is_not_there(repositories, hub, out, revision):
     assert_refused(out, hub, revision, revision=revision)
 
 
+def test_a_revision_that_is_no_commit(repositories, hub, out):
+    tree = repositories["ebible"].tree_of(KEPT["ebible"])
+    (repositories["ebible"].path / "refs" / "tags").mkdir()
+    (repositories["ebible"].path / "refs" / "tags" / "tree").write_text(f"{tree}\n")
+    assert_refused(out, hub, "FETCH_HEAD^{commit}", revision="tree")
+
+
 @pytest.mark.parametrize(
     "revision", ["", "../x", "a/../b", "-x", "--upload-pack=x", "a b", "a:b", "+a", "é", "a\n"]
 )

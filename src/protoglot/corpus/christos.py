@@ -49,9 +49,8 @@ class ChristosCorpus(TextsByLanguage[Path]):
         texts = sorted(_describe(files, path / METADATA), key=lambda text: (text.code, text.preference))
         first = {text.code: text.file.stem for text in reversed(texts)}
         codes = distinct_codes((text.code, text.file.stem.removeprefix(first[text.code])) for text in texts)
-        records = (_make_record(code, text) for code, text in zip(codes, texts, strict=True))
-        files = [text.file for text in texts]
-        super().__init__(path.resolve().name, zip(records, files, strict=True), _read_verses)
+        described = [(_make_record(code, text), text.file) for code, text in zip(codes, texts, strict=True)]
+        super().__init__(path.resolve().name, described, _read_verses)
 
 
 @dataclass(frozen=True, slots=True)

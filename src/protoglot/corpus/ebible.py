@@ -41,8 +41,8 @@ class EbibleCorpus(TextsByLanguage[Path]):
         files.sort(key=lambda file: (_parts(file)[0], -file.stat().st_size, file.stem))
         licences = _read_licences(path / "metadata")
         codes = distinct_codes(map(_parts, files))
-        records = [_make_record(code, file, licences) for code, file in zip(codes, files, strict=True)]
-        super().__init__(path.resolve().name, zip(records, files, strict=True), partial(_read_verses, verses))
+        texts = [(_make_record(code, file, licences), file) for code, file in zip(codes, files, strict=True)]
+        super().__init__(path.resolve().name, texts, partial(_read_verses, verses))
 
 
 def _read_verses(verses: Path, file: Path) -> Iterator[str]:

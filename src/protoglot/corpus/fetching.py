@@ -13,7 +13,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -32,8 +33,10 @@ MAX_FILES = 100_000
 
 _REVISION = re.compile(r"(?!.*(\.\.|//))[0-9A-Za-z_][0-9A-Za-z._/-]*")
 _UNSAFE_NAME = re.compile(r"(^|/)\.{0,2}(/|$)|[:\\]")
-_PROGRESS = re.compile(r"(?P<step>Receiving objects|Resolving deltas):\s+(?P<percent>\d+)%")
-_RECEIVED = re.compile(r"Receiving objects:.*, (?P<number>[\d.]+) (?P<unit>bytes|[KMG]iB)")
+_PROGRESS = re.compile(
+    r"(?P<step>Receiving objects|Resolving deltas): +(?P<percent>\d+)%"
+    r"( \(\d+/\d+\), (?P<number>[\d.]+) (?P<unit>bytes|[KMG]iB))?"
+)
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 # No maintenance in the background, no unpacked objects, whose bytes git would not report. A silent server is left,
 # after a time long enough to pack in.
@@ -232,30 +235,23 @@ class _Git:
 
     def download(self, revision: str, max_bytes: int, progress: Progress) -> None:
         """Fetch one commit without those before it."""
-        said: list[str] = []
+        said = deque[str](maxlen=100)  # a server can talk without end
         done = dict.fromkeys(("Receiving objects", "Resolving deltas"), 0)
-        arguments = (
-            "fetch",
-            "--progress",
-            "--depth=1",
-            "--no-tags",
-            "--no-recurse-submodules",
-            "--end-of-options",
-        )
+        options = ("--progress", "--depth=1", "--no-tags", "--no-recurse-submodules", "--end-of-options")
         with (
             progress(100.0 * len(done), "downloading") as advance,
-            self._running(*arguments, self._url, revision) as git,
+            self._running("fetch", *options, self._url, revision) as git,
         ):
             assert git.stderr is not None
             for line in git.stderr:  # git ends a report of progress with CR, which is an end of line here
-                if found := _PROGRESS.match(line):
-                    percent = int(found["percent"])
-                    advance(percent - done[found["step"]])
-                    done[found["step"]] = percent
-                else:
+                found = _PROGRESS.match(line)
+                if found is None:
                     said.append(line)
-                amount = _RECEIVED.match(line)
-                if amount and float(amount["number"]) * _UNITS[amount["unit"]] > max_bytes:
+                    continue
+                percent = int(found["percent"])
+                advance(percent - done[found["step"]])
+                done[found["step"]] = percent
+                if found["unit"] and float(found["number"]) * _UNITS[found["unit"]] > max_bytes:
                     raise CorpusError(f"{self._url}: more than {max_bytes:,} bytes; wanted at most that")
             if git.wait() != 0:
                 raise CorpusError(f"{self._url}: {_reason(said)}; wanted its revision {revision}")
@@ -314,7 +310,7 @@ class _Git:
             raise CorpusError(f"{self._url}: {_reason(said)}; wanted a repository that is whole")
 
 
-def _reason(said: list[str]) -> str:
+def _reason(said: Iterable[str]) -> str:
     """What git says first of why it ended."""
     errors = [line for line in said if line.startswith(("error: ", "fatal: "))]
     return " ".join(errors[0].split()) if errors else "git failed without a word"
