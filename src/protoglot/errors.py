@@ -14,11 +14,7 @@ class TextError(ProtoglotError):
 
 
 class CorpusError(ProtoglotError):
-    """A corpus that is missing, damaged or not of the kind it claims to be."""
-
-
-class DownloadError(ProtoglotError):
-    """A download that failed or whose content is not what was asked for."""
+    """A corpus that is missing, damaged, not of the kind it claims to be, or cannot be fetched."""
 
 
 class StorageError(ProtoglotError):

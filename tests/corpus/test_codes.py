@@ -13,9 +13,19 @@ def test_safe_codes_are_safe_and_stay_as_they_are(text):
     assert safe_code(code) == code
 
 
-@given(st.lists(st.sampled_from(["eng", "Eng", "eng-2", "eng-2-2", "fra"])))
-def test_distinct_codes_differ_even_without_case(codes):
-    distinct = distinct_codes(codes)
-    assert len({code.casefold() for code in distinct}) == len(codes)
-    assert all(new.startswith(old) for new, old in zip(distinct, codes, strict=True))
-    assert distinct[:1] == codes[:1]
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["eng", "Eng", "fra", "und"]), st.sampled_from(["KJV", "kjv", "KJV-2", "2", "?", ""])
+        )
+    )
+)
+def test_each_text_has_its_own_code_that_begins_with_its_language(texts):
+    codes = distinct_codes(texts)
+    assert len({code.casefold() for code in codes}) == len(texts)
+    assert all(code == safe_code(code) for code in codes)
+    assert all(code.startswith(language) for code, (language, _) in zip(codes, texts, strict=True))
+    assert "und" not in codes
+    for language in ("eng", "fra"):
+        first = next((code for code in codes if code.casefold().startswith(language)), language)
+        assert first.casefold() == language

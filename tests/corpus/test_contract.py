@@ -10,7 +10,6 @@ from protoglot.corpus.christos import ChristosCorpus
 from protoglot.corpus.ebible import EbibleCorpus
 from protoglot.corpus.eld import EldCorpus
 from protoglot.corpus.folder import FolderCorpus
-from protoglot.corpus.interface import LanguageRecord
 from protoglot.corpus.udhr import UdhrCorpus
 from protoglot.errors import CorpusError
 from protoglot.text import normalise
@@ -84,10 +83,8 @@ def small(request, tmp_path):
     return WRITERS[request.param](tmp_path, SENTENCES)
 
 
-def test_languages_are_sorted_records_with_unique_safe_codes(corpus):
-    records = corpus.languages()
-    codes = [record.code for record in records]
-    assert all(isinstance(record, LanguageRecord) for record in records)
+def test_languages_are_sorted_and_their_codes_safe_and_unique(corpus):
+    codes = [record.code for record in corpus.languages()]
     assert len(codes) >= 2
     assert codes == sorted(codes)
     assert len({code.casefold() for code in codes}) == len(codes)
@@ -100,10 +97,6 @@ def test_every_record_says_where_its_text_comes_from(corpus):
         for value in (record.iso639_3, record.name, record.source, record.licence):
             assert value
             assert value == normalise(value)
-
-
-def test_languages_are_the_same_each_time(corpus):
-    assert corpus.languages() == corpus.languages()
 
 
 def test_sentences_are_normalised_and_not_empty(corpus):
@@ -142,31 +135,7 @@ def test_an_unknown_language_is_refused_at_once_with_the_nearest(corpus):
         corpus.sentences("../../../etc/passwd")
 
 
-@pytest.mark.parametrize("kind", [kind for kind in WRITERS if kind != "eld"])
-def test_one_sentence_of_a_big_text_does_not_read_it_all(kind, tmp_path, monkeypatch):
-    corpus = WRITERS[kind](tmp_path, ["verse"] * BIG)
-    code = corpus.languages()[0].code
-    import protoglot.corpus.christos
-    import protoglot.corpus.ebible
-    import protoglot.corpus.udhr
-    import protoglot.text
-
-    normalised = 0
-
-    def count(text):
-        nonlocal normalised
-        normalised += 1
-        return normalise(text)
-
-    for module in (protoglot.corpus.christos, protoglot.corpus.ebible, protoglot.corpus.udhr, protoglot.text):
-        monkeypatch.setattr(module, "normalise", count)
-    sentences = corpus.sentences(code)
-    assert next(sentences) == "verse"
-    assert normalised == 1
-    sentences.close()
-
-
-@pytest.mark.parametrize("kind", list(WRITERS))
+@pytest.mark.parametrize("kind", [kind for kind in WRITERS if kind != "eld"])  # eld is kept in memory
 def test_little_more_is_read_than_asked_for(kind, tmp_path):
     corpus = WRITERS[kind](tmp_path, ["verse"] * BIG)
     sentences = corpus.sentences(corpus.languages()[0].code)

@@ -36,12 +36,11 @@ def test_missing_and_joined_verses_are_skipped(make, flat):
 
 @pytest.mark.parametrize(("lines", "count"), [("", 0), ("a\nb\nc\n", 3), ("a\nb\nc\nd\ne\n\n", 6)])
 def test_the_number_of_lines_must_be_that_of_the_verses(make, lines, count):
-    corpus = make({"eng-x.txt": lines})
-    sentences = corpus.sentences("eng")
+    sentences = make({"eng-x.txt": lines}).sentences("eng")
     with pytest.raises(
         CorpusError, match=rf"eng-x\.txt: {count} lines; wanted 4, one for each line of .*vref\.txt"
     ):
-        assert len([sentence for sentence in sentences if sentence]) <= 4
+        list(sentences)
 
 
 def test_the_last_line_may_lack_its_end(make):
@@ -110,8 +109,6 @@ def test_licences_of_another_kind_are_refused(make):
 
 
 def test_nothing_to_read(tmp_path):
-    with pytest.raises(CorpusError, match="not a directory"):
-        EbibleCorpus(tmp_path / "nowhere")
     with pytest.raises(CorpusError, match=r"no vref\.txt"):
         EbibleCorpus(tmp_path)
     (tmp_path / "vref.txt").write_text(VERSES)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from protoglot.corpus.eld import EldCorpus
-from protoglot.errors import CorpusError
+from protoglot.errors import CorpusError, TextError
 
 
 @pytest.fixture
@@ -67,20 +67,15 @@ def test_malformed_lines_are_ignored(write):
 
 def test_damage(write, tmp_path):
     with pytest.raises(CorpusError, match="no line 'code<TAB>sentence'"):
-        EldCorpus(write("")).languages()
-    with pytest.raises(CorpusError, match="invalid UTF-8"):
-        list(EldCorpus(write(b"en\t\xff\n")).sentences("eng"))
-    with pytest.raises(CorpusError, match="bytes or more; wanted one sentence a line"):
-        EldCorpus(write("en\t" + "x" * 1_000_000)).languages()
-    with pytest.raises(CorpusError, match="cannot be read"):
-        EldCorpus(tmp_path / "nowhere").languages()
-
-
-def test_a_file_that_shrinks_does_not_hang(write):
-    corpus = EldCorpus(path := write("en\tone\nen\ttwo\n"))
-    corpus.languages()
-    path.write_text("en\tone\n")
-    assert list(corpus.sentences("eng")) == ["one"]
+        EldCorpus(write(""))
+    for content, reason in (
+        (b"en\t\xff\n", "invalid UTF-8"),
+        ("en\t" + "x" * 1_000_000, "wanted one sentence a line"),
+    ):
+        with pytest.raises(TextError, match=reason):
+            EldCorpus(write(content))
+    with pytest.raises(TextError, match="cannot be read"):
+        EldCorpus(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("installed", [False, True])

@@ -11,7 +11,7 @@ from protoglot.corpus import open_corpus
 from protoglot.corpus.eld import EldCorpus
 from protoglot.corpus.folder import FolderCorpus
 from protoglot.corpus.importing import MANIFEST_COLUMNS, import_corpus
-from protoglot.corpus.interface import LanguageRecord
+from protoglot.corpus.interface import LanguageRecord, TextsByLanguage
 from protoglot.corpus.measuring import measure
 from protoglot.corpus.selection import select_languages
 from protoglot.errors import CorpusError, StorageError
@@ -20,22 +20,10 @@ from protoglot.text import normalise
 WORDS = st.text(max_size=30).map(normalise).filter(bool)
 
 
-class Texts:
-    """A corpus made of a dictionary."""
-
-    name = "texts"
-
-    def __init__(self, texts, **facts):
-        self._texts, self._facts = texts, facts
-
-    def languages(self):
-        return tuple(
-            LanguageRecord(code=code, iso639_3=code, **{"name": code, "source": "nowhere", **self._facts})
-            for code in sorted(self._texts)
-        )
-
-    def sentences(self, code):
-        return iter(self._texts[code])
+def corpus_of(texts, **facts):
+    facts = {"name": "some", "source": "nowhere", **facts}
+    records = {code: LanguageRecord(code=code, iso639_3=code, **facts) for code in texts}
+    return TextsByLanguage("texts", ((records[code], text) for code, text in texts.items()), iter)
 
 
 def rows_of(folder):
@@ -55,7 +43,7 @@ def rows_of(folder):
 def test_a_folder_gives_back_the_sentences_the_records_and_the_counts(
     tmp_path_factory, texts, name, family, licence
 ):
-    corpus = Texts(texts, name=name, family=family, licence=licence)
+    corpus = corpus_of(texts, name=name, family=family, licence=licence)
     folder = tmp_path_factory.mktemp("imported") / "folder"
     assert import_corpus(corpus, folder) == len(texts)
     again = FolderCorpus(folder)
@@ -84,7 +72,7 @@ def test_importing_what_was_imported_changes_no_byte(tmp_path):
 
 def test_languages_without_a_sentence_are_left_out(tmp_path):
     seen = []
-    number = import_corpus(Texts({"eus": ["bat"], "glv": []}), tmp_path / "to", on_language=seen.append)
+    number = import_corpus(corpus_of({"eus": ["bat"], "glv": []}), tmp_path / "to", on_language=seen.append)
     assert number == 1
     assert seen == ["eus", "glv"]
     assert sorted(file.name for file in (tmp_path / "to").iterdir()) == ["eus.txt", "manifest.csv"]
@@ -111,7 +99,7 @@ def interrupted():
 )
 def test_a_failure_leaves_nothing(tmp_path, texts, error):
     with pytest.raises(error):
-        import_corpus(Texts(texts), tmp_path / "to")
+        import_corpus(corpus_of(texts), tmp_path / "to")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -126,7 +114,7 @@ def test_an_existing_destination_is_refused_and_left_alone(tmp_path, kind):
     else:
         destination.symlink_to(tmp_path / "nowhere")
     with pytest.raises(StorageError, match=r"to: exists already; wanted a new directory"):
-        import_corpus(Texts({"eus": ["bat"]}), destination)
+        import_corpus(corpus_of({"eus": ["bat"]}), destination)
     assert [path.name for path in tmp_path.iterdir()] == ["to"]
     if kind == "directory":
         assert (destination / "mine.txt").read_text() == "precious"

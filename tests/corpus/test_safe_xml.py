@@ -1,15 +1,14 @@
 import contextlib
 import subprocess
 import sys
-import time
-import tracemalloc
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from protoglot.corpus.safe_xml import MAX_DEPTH, MAX_NAMES, MAX_TOKEN_BYTES, read_elements
+from protoglot.corpus.safe_xml import MAX_DEPTH, read_elements
 from protoglot.errors import CorpusError
 from protoglot.text import MAX_SENTENCE_CHARACTERS
 
@@ -26,43 +25,70 @@ def write(tmp_path):
     return write_file
 
 
-def texts(path, **options):
-    return [element.text for element in read_elements(path, {"seg"}, **options)]
+def texts(path):
+    return [element.text for element in read_elements(path, {"seg"}, skipped={"note"})]
 
 
-def refusal(path, **options):
-    """The message of a refusal, which must come soon and within a few megabytes."""
-    tracemalloc.start()
-    start = time.perf_counter()
-    try:
-        with pytest.raises(CorpusError) as caught:
-            texts(path, **options)
-        assert time.perf_counter() - start < 10  # traced memory makes Python five times slower
-        assert tracemalloc.get_traced_memory()[1] < 4 * MEGABYTE
-    finally:
-        tracemalloc.stop()
-    assert path.name in str(caught.value)
+def refusal(path):
+    with pytest.raises(CorpusError) as caught:
+        texts(path)
+    assert str(caught.value).startswith(f"{path}: ")
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
-def test_elements_in_order_with_attributes_and_nested_text(write):
-    path = write(
-        '<a xmlns="urn:some"><seg id="1">one &amp; <i>two</i>, <![CDATA[<3>]]></seg>between<seg id="2"/>'
-        "<note><seg>left out</seg></note><seg>x<note>left out</note>y</seg><seg>o<seg>inner</seg></seg></a>"
+# Laws.
+
+LETTERS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=20)
+
+
+@given(st.lists(st.tuples(LETTERS, st.sampled_from(["seg", "note", "i"]), LETTERS), max_size=8))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_the_text_of_elements_comes_back_without_what_is_skipped(tmp_path, pieces):
+    """Each sentence has an element inside, and text and a wanted element in a note between it and the next."""
+    path = tmp_path / "random.xml"
+    sentences = "".join(
+        f"<seg>{escape(before)}<{name}>{escape(before)}</{name}>{escape(after)}</seg>x<note>y<seg>z</seg></note>"
+        for before, name, after in pieces
     )
-    elements = list(read_elements(path, {"seg"}, skipped={"note"}))
-    assert [element.text for element in elements] == ["one & two, <3>", "", "xy", "oinner"]
-    assert [element.attributes.get("id") for element in elements] == ["1", "2", None, None]
-    assert {element.name for element in elements} == {"seg"}
+    path.write_text(f"<a xmlns='urn:some'>{sentences}</a>", encoding="utf-8")
+    assert texts(path) == [before + ("" if name == "note" else before) + after for before, name, after in pieces]
+
+
+xml_pieces = st.sampled_from(
+    [
+        *(b"<?xml version='1.0' encoding='", b"utf-16", b"hex", b"idna", b"'?>", b"\xff\xfe", b"\xef\xbb\xbf"),
+        *(b"<!DOCTYPE a ", b"[", b"]>", b"<!ENTITY b 'c'>", b"&b;", b"%p;", b"&#0;", b"&#xD800;", b"\x00", b"x"),
+        *(b"<a>", b"</a>", b"<seg>", b"</seg>", b"<note>", b"</note>", b"<![CDATA[", b"]]>", b"<!--", b"-->"),
+    ]
+)  # fmt: skip
+
+
+@given(st.binary(max_size=100) | st.lists(xml_pieces, max_size=20).map(b"".join))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+def test_any_bytes_are_read_or_refused(tmp_path, content):
+    path = tmp_path / "random.xml"
+    path.write_bytes(content)
+    with contextlib.suppress(CorpusError):
+        texts(path)
+
+
+# Examples.
+
+
+def test_names_and_attributes_of_elements(write):
+    path = write("<a xmlns='urn:some'><seg id='1'><i>one</i> &amp; <![CDATA[<2>]]></seg><seg/><b/></a>")
+    first, second, third = read_elements(path, {"seg", "b"})
+    assert (first.name, first.attributes, first.text) == ("seg", {"id": "1"}, "one & <2>")
+    assert (second.name, second.attributes, second.text) == ("seg", {}, "")
+    assert third.name == "b"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])
 def test_declared_encodings(write, encoding):
     name = encoding.removesuffix("-sig")
-    assert texts(write(f'<?xml version="1.0" encoding="{name}"?><a><seg>äöü</seg></a>'.encode(encoding))) == [
-        "äöü"
-    ]
+    content = f'<?xml version="1.0" encoding="{name}"?><a><seg>äöü</seg></a>'
+    assert texts(write(content.encode(encoding))) == ["äöü"]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +114,7 @@ def test_damage_is_described(write, content, reason):
 def test_what_stands_before_the_damage_is_yielded(write):
     elements = read_elements(write("<a><seg>one</seg>" + " " * 50_000 + "<seg></a>"), {"seg"})
     assert next(elements).text == "one"
-    with pytest.raises(CorpusError):
+    with pytest.raises(CorpusError, match="mismatched tag"):
         next(elements)
 
 
@@ -96,115 +122,43 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
 
 
 @pytest.mark.parametrize(
-    "doctype",
+    "declarations",
     [
-        f'<!DOCTYPE a [<!ENTITY l0 "lol">{LAUGHS}]>',
-        f'<!DOCTYPE a [<!ENTITY l9 "{"x" * 50_000}">]>',
-        '<!DOCTYPE a [<!ENTITY l9 SYSTEM "file:///etc/passwd">]>',
-        '<!DOCTYPE a [<!ENTITY % p SYSTEM "http://localhost:1/x.dtd"> %p;]>',
-        '<!DOCTYPE a [<!ATTLIST seg id CDATA "default">]>',
-        "<!DOCTYPE a []>",
+        f'<!ENTITY l0 "lol">{LAUGHS}',
+        f'<!ENTITY l9 "{"x" * 50_000}">',
+        '<!ENTITY l9 SYSTEM "file:///etc/passwd">',
+        '<!ENTITY % p SYSTEM "http://localhost:1/x.dtd"> %p;',
     ],
 )
-def test_declarations_are_refused(write, doctype):
-    assert "with declarations of its own" in refusal(write(f"{doctype}<a><seg>&l9;</seg></a>"))
+def test_entities_are_refused(write, declarations):
+    message = refusal(write(f"<!DOCTYPE a [{declarations}]><a><seg>&l9;</seg></a>"))
+    assert "wanted XML without entities of its own" in message
 
 
-def test_a_plain_document_type_is_accepted_and_never_loaded(write):
-    path = write('<!DOCTYPE cesDoc SYSTEM "http://localhost:1/cesDoc.dtd"><cesDoc><seg>x</seg></cesDoc>')
-    assert texts(path) == ["x"]
-    assert "undefined entity" in refusal(write('<!DOCTYPE a SYSTEM "a.dtd"><a><seg>&foo;</seg></a>'))
+def test_a_document_type_is_never_loaded(write):
+    doctype = '<!DOCTYPE cesDoc SYSTEM "http://localhost:1/cesDoc.dtd">'
+    assert texts(write(f"{doctype}<cesDoc><seg>x</seg></cesDoc>")) == ["x"]
+    assert "entit" in refusal(write(f"{doctype}<a><seg>&foo;</seg></a>"))
 
 
-@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 10_000, 1_000_000])
-def test_deep_nesting_is_refused(write, depth):
-    content = b"<a>" * depth + b"<seg>x</seg>" + b"</a>" * depth
-    assert f"nested more than {MAX_DEPTH} deep" in refusal(write(content))
+@pytest.mark.parametrize("name", ["a", "seg", "note"])
+def test_nesting_is_read_to_the_limit(write, name):
+    start, end = f"<{name}>" * (MAX_DEPTH - 1), f"</{name}>" * (MAX_DEPTH - 1)
+    assert texts(write(f"<a>{start}{end}<seg>x</seg></a>"))[-1] == "x"
+    assert f"nested more than {MAX_DEPTH} deep" in refusal(write(f"<a>{start}<a/>{end}</a>"))
 
 
-def test_deep_nesting_inside_an_element_is_refused(write):
-    content = b"<a><seg>" + b"<i>" * 1_000_000
-    assert f"nested more than {MAX_DEPTH} deep" in refusal(write(content))
-
-
-def test_nesting_within_the_limit_is_read(write):
-    depth = MAX_DEPTH - 1
-    assert texts(write("<a>" * depth + "<seg>x</seg>" + "</a>" * depth)) == ["x"]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"x" * 10 * MEGABYTE,
-        b"<![CDATA[" + b"x" * 10 * MEGABYTE + b"]]>",
-        b"x<b/>" * 2 * MEGABYTE,
-        b"&lt;" * 2 * MEGABYTE,
-        b"x\n" * 2 * MEGABYTE,
-    ],
-)
-def test_ten_megabytes_in_one_element_are_refused(write, body):
-    message = refusal(write(b"<a><seg>short</seg><seg>" + body + b"</seg></a>"))
-    assert f"more than {MAX_SENTENCE_CHARACTERS:,} characters in one <seg>" in message
-
-
-def test_the_longest_text_accepted(write):
-    assert texts(write("<a><seg>12345</seg></a>"), max_characters=5) == ["12345"]
-    assert "more than 4 characters" in refusal(write("<a><seg>12345</seg></a>"), max_characters=4)
-
-
-def test_text_outside_the_elements_wanted_costs_nothing(write):
-    path = write(b"<a>" + b"x" * 10 * MEGABYTE + b"<seg>here</seg></a>")
-    tracemalloc.start()
-    try:
-        assert texts(path) == ["here"]
-        assert tracemalloc.get_traced_memory()[1] < MEGABYTE
-    finally:
-        tracemalloc.stop()
-
-
-@pytest.mark.parametrize("opening", [b"<a b='", b"<", b"<!--", b"<?pi ", b"</a", b"<!DOCTYPE a SYSTEM '"])
-def test_endless_tokens_are_refused(write, opening):
-    before = b"<a>" if opening == b"</a" else b""
-    assert f"more than {MAX_TOKEN_BYTES:,} bytes" in refusal(write(before + opening + b"x" * 20 * MEGABYTE))
-
-
-@pytest.mark.parametrize("pattern", ["<t{0}/>", "<t u{0}='1'/>", "<t xmlns:n{0}='u'/>", "<t xmlns='u{0}'/>"])
-def test_endless_names_are_refused(write, pattern):
-    content = "<a>" + "".join(pattern.format(number) for number in range(100_000)) + "</a>"
-    assert f"more than {MAX_NAMES:,} different names" in refusal(write(content))
+@pytest.mark.parametrize("piece", ["x", "&lt;", "x<b/>", "<![CDATA[x]]>"])
+def test_a_sentence_is_read_to_the_limit(write, piece):
+    longest = piece * MAX_SENTENCE_CHARACTERS
+    assert len(texts(write(f"<a><seg>{longest}</seg></a>"))[0]) == MAX_SENTENCE_CHARACTERS
+    message = refusal(write(f"<a><seg>short</seg><seg>{longest}x</seg></a>"))
+    assert f"{MAX_SENTENCE_CHARACTERS + 1:,} characters in one <seg>" in message
 
 
 def test_a_directory_and_a_missing_file(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere.xml"):
-        with pytest.raises(CorpusError, match="cannot be read"):
-            texts(path)
-
-
-xml_pieces = st.sampled_from(
-    [
-        *(
-            b"<?xml version='1.0' encoding='",
-            b"utf-16",
-            b"hex",
-            b"idna",
-            b"ascii",
-            b"'?>",
-            b"\xff\xfe",
-            b"\xef\xbb\xbf",
-        ),
-        *(b"<!DOCTYPE a ", b"[", b"]>", b"<!ENTITY b 'c'>", b"&b;", b"%p;", b"&#0;", b"&#xD800;", b"\x00", b"x"),
-        *(b"<a>", b"</a>", b"<seg>", b"</seg>", b"<![CDATA[", b"]]>", b"<!--", b"-->"),
-    ]
-)
-
-
-@given(st.binary(max_size=100) | st.lists(xml_pieces, max_size=20).map(b"".join))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
-def test_any_bytes_are_read_or_refused(tmp_path, content):
-    path = tmp_path / "random.xml"
-    path.write_bytes(content)
-    with contextlib.suppress(CorpusError):
-        texts(path)
+        assert "cannot be read" in refusal(path)
 
 
 # The peak of a new process as the kernel sees it: tracemalloc does not see what the parser in C allocates,
@@ -218,7 +172,7 @@ def peak():
     return int(status.partition("VmHWM:")[2].split()[0])
 before = peak()
 try:
-    print(sum(1 for _ in read_elements(Path(sys.argv[1]), {"seg"})))
+    print(sum(1 for _ in read_elements(Path(sys.argv[1]), {"seg"}, skipped={"note"})))
 except Exception as error:
     print(type(error).__name__)
 print(peak() - before)
@@ -229,17 +183,15 @@ print(peak() - before)
 @pytest.mark.parametrize(
     ("content", "outcome"),
     [
-        (b"<a>" + b"<seg>verse</seg>\n" * 200_000 + b"</a>", "200000"),
-        (b"<a>" * 1_000_000, "CorpusError"),
-        (b"<a><seg>" + b"x" * 50 * MEGABYTE, "CorpusError"),
-        (b"<a b='" + b"x" * 50 * MEGABYTE, "CorpusError"),
+        (b"<a>" + b"<b><seg>verse</seg>\n</b><note>x</note>" * 200_000 + b"</a>", "200000"),
+        (b"<a>" * MEGABYTE, "CorpusError"),
+        (b"<a><seg>" + b"<i>" * MEGABYTE, "CorpusError"),
     ],
-    ids=["many", "deep", "long", "attribute"],
+    ids=["many", "deep", "deep inside"],
 )
 def test_the_memory_of_the_process_stays_bounded(write, content, outcome):
     command = [sys.executable, "-c", CHILD, str(write(content))]
-    result, kilobytes = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=60
-    ).stdout.split()
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    result, kilobytes = printed.split()
     assert result == outcome
     assert int(kilobytes) < 12_000

@@ -6,47 +6,32 @@ from hypothesis import strategies as st
 
 from protoglot.corpus.eld import EldCorpus
 from protoglot.corpus.folder import FolderCorpus
-from protoglot.corpus.interface import LanguageRecord
+from protoglot.corpus.interface import LanguageRecord, TextsByLanguage
 from protoglot.corpus.selection import MIN_SCRIPT_SHARE, select_by_iso, select_languages, select_script
 from protoglot.errors import CorpusError
 
 CODES = ("ell", "eus", "fra", "glv", "rus")
 
 
-class Greetings:
-    """Five languages that say their code."""
-
-    name = "greetings"
-
-    def languages(self):
-        return tuple(LanguageRecord(code=code, iso639_3=code, name=code.upper()) for code in CODES)
-
-    def sentences(self, code):
-        return iter([f"hello {code}"])
+def corpus_of(name, isos):
+    """A corpus whose languages say their codes."""
+    records = (LanguageRecord(code=code, iso639_3=iso, name=code.upper()) for code, iso in isos.items())
+    return TextsByLanguage(name, ((record, [f"from {record.code}"]) for record in records), iter)
 
 
-class Bibles:
-    """Two texts of Chinese, and Swahili under a code of its own."""
-
-    name = "bibles"
-
-    def languages(self):
-        isos = {"cmn-tok": "cmn", "cmn": "cmn", "swh-x": "swh"}
-        return tuple(LanguageRecord(code=code, iso639_3=isos[code], name=code) for code in sorted(isos))
-
-    def sentences(self, code):
-        return iter([f"from {code}"])
+GREETINGS = corpus_of("greetings", {code: code for code in CODES})
+BIBLES = corpus_of("bibles", {"cmn-tok": "cmn", "cmn": "cmn", "swh-x": "swh"})
 
 
 def test_languages_under_other_codes():
-    chosen = select_by_iso(Bibles(), {"ssw": "swh", "zho": "cmn", "fra": "fra"})
+    chosen = select_by_iso(BIBLES, {"ssw": "swh", "zho": "cmn", "fra": "fra"})
     assert [(record.code, record.iso639_3) for record in chosen.languages()] == [("ssw", "swh"), ("zho", "cmn")]
     assert list(chosen.sentences("ssw")) == ["from swh-x"]
     assert list(chosen.sentences("zho")) == ["from cmn"]  # the shortest code
     with pytest.raises(CorpusError, match="swh-x"):
         chosen.sentences("swh-x")
     with pytest.raises(CorpusError, match="none of 1 languages"):
-        select_by_iso(Bibles(), {"fra": "fra"})
+        select_by_iso(BIBLES, {"fra": "fra"})
 
 
 @pytest.fixture
@@ -62,19 +47,18 @@ def mixed(tmp_path):
 
 @given(st.lists(st.sampled_from(CODES)))
 def test_a_selection_has_what_was_asked_for_in_the_order_of_the_corpus(codes):
-    corpus = Greetings()
-    selected = select_languages(corpus, codes)
-    assert selected.name == corpus.name
-    assert selected.languages() == tuple(record for record in corpus.languages() if record.code in codes)
+    selected = select_languages(GREETINGS, codes)
+    assert selected.name == GREETINGS.name
+    assert selected.languages() == tuple(record for record in GREETINGS.languages() if record.code in codes)
     for record in selected.languages():
-        assert list(selected.sentences(record.code)) == list(corpus.sentences(record.code))
+        assert list(selected.sentences(record.code)) == [f"from {record.code}"]
     for code in set(CODES) - set(codes):
         with pytest.raises(CorpusError, match="no language"):
             selected.sentences(code)
 
 
 def test_selecting_twice_is_selecting_what_both_have():
-    once = select_languages(Greetings(), ["eus", "fra"])
+    once = select_languages(GREETINGS, ["eus", "fra"])
     assert [record.code for record in select_languages(once, ["fra"]).languages()] == ["fra"]
     with pytest.raises(CorpusError, match="corpus greetings: no language 'rus'"):
         select_languages(once, ["rus"])
@@ -82,7 +66,7 @@ def test_selecting_twice_is_selecting_what_both_have():
 
 def test_an_unknown_language_is_named_with_the_nearest():
     with pytest.raises(CorpusError, match=r"no language 'eux'; nearest: .*eus \(EUS\)"):
-        select_languages(Greetings(), ["fra", "eux"])
+        select_languages(GREETINGS, ["fra", "eux"])
 
 
 def test_a_language_counts_as_written_in_the_script_of_nearly_all_its_letters(mixed):

@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from protoglot.cli.main import EXIT_INTERRUPTED
 from protoglot.shipped import PRIOR, SCORER
 
 if TYPE_CHECKING:
-    from protoglot.corpus.joining import JoinedCorpus
+    from protoglot.corpus.interface import Corpus
     from protoglot.reading.episodes import MetaText
     from protoglot.training.budget import Budget
     from protoglot.training.runs import RunPlan
@@ -173,7 +174,7 @@ def build(
 
 def join_free_texts(
     texts: "Sequence[MetaText]", facts: Sequence[Mapping[str, object]], *, with_typology: bool
-) -> "JoinedCorpus":
+) -> "Corpus":
     """The free texts as a corpus to train a network on, one language for each code.
 
     Args:
@@ -181,8 +182,7 @@ def join_free_texts(
         facts: of each text, where it is from.
         with_typology: leave out languages of which the typological database knows nothing.
     """
-    from protoglot.corpus.interface import LanguageRecord
-    from protoglot.corpus.joining import JoinedCorpus
+    from protoglot.corpus.interface import LanguageRecord, TextsByLanguage
     from protoglot.languages import language_name
     from protoglot.typology import Typology
 
@@ -203,22 +203,25 @@ def join_free_texts(
     def joined(code: str, key: str) -> str:
         return "; ".join(dict.fromkeys(str(fact[key]) for _, fact in kept[code]))
 
-    records = [
-        LanguageRecord(
-            code=code,
-            iso639_3=code,
-            name=language_name(code) or code,
-            source=joined(code, "corpus"),
-            licence=joined(code, "licence"),
+    joined_texts = [
+        (
+            LanguageRecord(
+                code=code,
+                iso639_3=code,
+                name=language_name(code) or code,
+                source=joined(code, "corpus"),
+                licence=joined(code, "licence"),
+            ),
+            [sentences for sentences, _ in own],
         )
-        for code in kept
+        for code, own in kept.items()
     ]
     name = ", ".join(dict.fromkeys(str(fact["corpus"]) for own in kept.values() for _, fact in own))
-    return JoinedCorpus(name, records, {code: [sentences for sentences, _ in own] for code, own in kept.items()})
+    return TextsByLanguage(name, joined_texts, chain.from_iterable)
 
 
 def _make_plan(
-    corpus: "JoinedCorpus", preset: str, conditioning: str, budget: "Budget", num_validation: int, seed: int
+    corpus: "Corpus", preset: str, conditioning: str, budget: "Budget", num_validation: int, seed: int
 ) -> "RunPlan":
     """How the network is trained; refuses too few languages now, and not when the scorer is made."""
     from dataclasses import replace
@@ -267,7 +270,7 @@ def _refuse_other_settings(path: Path, settings: Mapping[str, object]) -> None:
 
 
 def _make_prior(
-    corpus: "JoinedCorpus",
+    corpus: "Corpus",
     plan: "RunPlan",
     unfinished: Path,
     out: Path,

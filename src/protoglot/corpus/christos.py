@@ -22,12 +22,10 @@ Known defects of that corpus, and what is done about them:
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from protoglot.corpus.codes import distinct_codes, safe_code
-from protoglot.corpus.interface import LanguageRecord
-from protoglot.corpus.records import find_record
+from protoglot.corpus.interface import LanguageRecord, TextsByLanguage
 from protoglot.corpus.safe_xml import read_elements
 from protoglot.corpus.tables import read_table
 from protoglot.errors import CorpusError
@@ -37,6 +35,22 @@ from protoglot.text import normalise
 LICENCE = "CC0 1.0 (christos-c/bible-corpus)"
 METADATA = "metadata.csv"
 _TEXTS = "bibles"
+
+
+class ChristosCorpus(TextsByLanguage[Path]):
+    """``metadata.csv`` and XML files, in the folder itself or in ``bibles/``."""
+
+    def __init__(self, path: Path) -> None:
+        files = _xml_files(path / _TEXTS) or _xml_files(path)
+        if not files:
+            raise CorpusError(
+                f"{path}: no .xml file in it or in {_TEXTS}/; wanted a copy of christos-c/bible-corpus"
+            )
+        texts = sorted(_describe(files, path / METADATA), key=lambda text: (text.code, text.preference))
+        first = {text.code: text.file.stem for text in reversed(texts)}
+        codes = distinct_codes((text.code, text.file.stem.removeprefix(first[text.code])) for text in texts)
+        described = [(_make_record(code, text), text.file) for code, text in zip(codes, texts, strict=True)]
+        super().__init__(path.resolve().name, described, _read_verses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +70,16 @@ class _Text:
         return "tok" in parts, completeness, self.file.stem
 
 
-class ChristosCorpus:
-    """``metadata.csv`` and XML files, in the folder itself or in ``bibles/``."""
-
-    def __init__(self, path: Path) -> None:
-        if not path.is_dir():
-            raise CorpusError(f"{path}: not a directory; wanted a copy of christos-c/bible-corpus")
-        self.path = path
-        files = _xml_files(path / _TEXTS) or _xml_files(path)
-        if not files:
-            raise CorpusError(
-                f"{path}: no .xml file in it or in {_TEXTS}/; wanted a copy of christos-c/bible-corpus"
-            )
-        self._records, self._files = _name_texts(_describe(files, path / METADATA))
-
-    @property
-    def name(self) -> str:
-        """Name of the folder."""
-        return self.path.resolve().name
-
-    def languages(self) -> tuple[LanguageRecord, ...]:
-        """One record per XML file."""
-        return self._records
-
-    def sentences(self, code: str) -> Iterator[str]:
-        """Non-empty ``<seg>`` elements (verses), normalised."""
-        find_record(self._records, code, corpus=self.name)
-        return _read_verses(self._files[code])
+def _make_record(code: str, text: _Text) -> LanguageRecord:
+    iso = BIBLE_CORPUS_CORRECTIONS.get(text.code, text.code)
+    return LanguageRecord(
+        code=code,
+        iso639_3=iso,
+        name=text.name or language_name(iso) or code,
+        family=text.family,
+        source=f"christos-c/bible-corpus, {text.file.name}",
+        licence=LICENCE,
+    )
 
 
 def _xml_files(directory: Path) -> list[Path]:
@@ -129,26 +126,3 @@ def _read_header(file: Path) -> tuple[str, str]:
     raise CorpusError(
         f'{file}: no row in {METADATA} and no <language iso639="..."> in its header; wanted one of them'
     )
-
-
-def _name_texts(texts: list[_Text]) -> tuple[tuple[LanguageRecord, ...], dict[str, Path]]:
-    """A record for each text and the file of each code."""
-    ordered = sorted(texts, key=lambda text: (text.code, text.preference))
-    codes = []
-    for code, group in groupby(ordered, key=lambda text: text.code):
-        first, *others = (text.file.stem for text in group)
-        codes += [code, *(f"{code}-{safe_code(other.removeprefix(first)) or 'other'}" for other in others)]
-    records, files = [], {}
-    for code, text in zip(distinct_codes(codes), ordered, strict=True):
-        iso = BIBLE_CORPUS_CORRECTIONS.get(text.code, text.code)
-        record = LanguageRecord(
-            code=code,
-            iso639_3=iso,
-            name=text.name or language_name(iso) or code,
-            family=text.family,
-            source=f"christos-c/bible-corpus, {text.file.name}",
-            licence=LICENCE,
-        )
-        records.append(record)
-        files[code] = text.file
-    return tuple(sorted(records, key=lambda record: record.code)), files

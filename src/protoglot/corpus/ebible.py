@@ -11,13 +11,11 @@ same size), since opening a corpus must not read its texts; the others are calle
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
-from itertools import groupby
+from functools import cache, partial
 from pathlib import Path
 
-from protoglot.corpus.codes import distinct_codes, safe_code
-from protoglot.corpus.interface import LanguageRecord
-from protoglot.corpus.records import find_record
+from protoglot.corpus.codes import distinct_codes
+from protoglot.corpus.interface import LanguageRecord, TextsByLanguage
 from protoglot.corpus.tables import read_table
 from protoglot.errors import CorpusError
 from protoglot.languages import from_two_letters, language_name
@@ -29,55 +27,39 @@ _JOINED = "<range>"
 _NAME = re.compile(r"(?P<language>[a-z]{2,3})(-(?P<translation>.+))?", re.DOTALL)
 
 
-class EbibleCorpus:
+class EbibleCorpus(TextsByLanguage[Path]):
     """``vref.txt`` and the texts aligned with it; licences from ``metadata/`` where it has them."""
 
     def __init__(self, path: Path) -> None:
-        if not path.is_dir():
-            raise CorpusError(f"{path}: not a directory; wanted a copy of BibleNLP/ebible")
-        self.path = path
-        self._verses = next((file for file in (path / VERSES, path / "metadata" / VERSES) if file.is_file()), None)
-        if self._verses is None:
+        verses = next((file for file in (path / VERSES, path / "metadata" / VERSES) if file.is_file()), None)
+        if verses is None:
             raise CorpusError(f"{path}: no {VERSES} in it or in metadata/; wanted a copy of BibleNLP/ebible")
         directory = path / "corpus" if (path / "corpus").is_dir() else path
-        files = sorted(file for file in directory.iterdir() if _is_text(file))
+        files = [file for file in directory.iterdir() if _is_text(file)]
         if not files:
             raise CorpusError(f"{directory}: no <code>-<translation>.txt; wanted a copy of BibleNLP/ebible")
-        self._records, self._files = _name_texts(files, _read_licences(path / "metadata"))
+        files.sort(key=lambda file: (_parts(file)[0], -file.stat().st_size, file.stem))
+        licences = _read_licences(path / "metadata")
+        codes = distinct_codes(map(_parts, files))
+        texts = [(_make_record(code, file, licences), file) for code, file in zip(codes, files, strict=True)]
+        super().__init__(path.resolve().name, texts, partial(_read_verses, verses))
 
-    @property
-    def name(self) -> str:
-        """Name of the folder."""
-        return self.path.resolve().name
 
-    def languages(self) -> tuple[LanguageRecord, ...]:
-        """One record per translation."""
-        return self._records
+def _read_verses(verses: Path, file: Path) -> Iterator[str]:
+    """Verses of a translation without the missing and the joined ones; an error at the end if it is not aligned."""
+    wanted = _count_lines(verses)
+    number = 0
+    for number, line in read_lines(file):
+        sentence = normalise(line)
+        if sentence and sentence != _JOINED and number <= wanted:
+            yield sentence
+    if number != wanted:
+        raise CorpusError(f"{file}: {number:,} lines; wanted {wanted:,}, one for each line of {verses}")
 
-    def sentences(self, code: str) -> Iterator[str]:
-        """Verses of one translation, normalised, without the missing and the joined ones.
 
-        Raises:
-            CorpusError: if there is no such language; at the end, if the text has not one line per verse.
-        """
-        find_record(self._records, code, corpus=self.name)
-        return self._read_verses(self._files[code])
-
-    @cached_property
-    def _num_verses(self) -> int:
-        assert self._verses is not None
-        return sum(1 for _ in read_lines(self._verses))
-
-    def _read_verses(self, file: Path) -> Iterator[str]:
-        number = 0
-        for number, line in read_lines(file):
-            sentence = normalise(line)
-            if sentence and sentence != _JOINED and number <= self._num_verses:
-                yield sentence
-        if number != self._num_verses:
-            raise CorpusError(
-                f"{file}: {number:,} lines; wanted {self._num_verses:,}, one for each line of {self._verses}"
-            )
+@cache
+def _count_lines(file: Path) -> int:
+    return sum(1 for _ in read_lines(file))
 
 
 def _is_text(file: Path) -> bool:
@@ -85,31 +67,22 @@ def _is_text(file: Path) -> bool:
     return bool(named) and file.is_file()
 
 
-def _language_of(file: Path) -> str:
-    return file.stem.partition("-")[0]
+def _parts(file: Path) -> tuple[str, str]:
+    """Language and translation."""
+    language, _, translation = file.stem.partition("-")
+    return language, translation
 
 
-def _name_texts(files: list[Path], licences: dict[str, str]) -> tuple[tuple[LanguageRecord, ...], dict[str, Path]]:
-    """A record for each text and the file of each code."""
-    ordered = sorted(files, key=lambda file: (_language_of(file), -file.stat().st_size, file.stem))
-    codes = []
-    for language, group in groupby(ordered, key=_language_of):
-        _, *others = group
-        codes += [language, *(safe_code(other.stem) for other in others)]
-    records, texts = [], {}
-    for code, file in zip(distinct_codes(codes), ordered, strict=True):
-        language, _, translation = file.stem.partition("-")
-        iso = from_two_letters(language) or language if len(language) == 2 else language
-        record = LanguageRecord(
-            code=code,
-            iso639_3=iso,
-            name=language_name(iso) or code,
-            source=f"BibleNLP/ebible, corpus/{file.name}",
-            licence=licences.get(file.stem) or licences.get(translation) or LICENCE,
-        )
-        records.append(record)
-        texts[code] = file
-    return tuple(sorted(records, key=lambda record: record.code)), texts
+def _make_record(code: str, file: Path, licences: dict[str, str]) -> LanguageRecord:
+    language, translation = _parts(file)
+    iso = from_two_letters(language) or language if len(language) == 2 else language
+    return LanguageRecord(
+        code=code,
+        iso639_3=iso,
+        name=language_name(iso) or code,
+        source=f"BibleNLP/ebible, corpus/{file.name}",
+        licence=licences.get(file.stem) or licences.get(translation) or LICENCE,
+    )
 
 
 def _read_licences(metadata: Path) -> dict[str, str]:

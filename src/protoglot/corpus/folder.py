@@ -1,10 +1,8 @@
 """A folder of plain text: ``<code>.txt``, one sentence a line, with an optional ``manifest.csv``."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from protoglot.corpus.interface import LanguageRecord
-from protoglot.corpus.records import find_record
+from protoglot.corpus.interface import LanguageRecord, TextsByLanguage
 from protoglot.corpus.tables import read_table
 from protoglot.errors import CorpusError
 from protoglot.languages import language_name
@@ -13,7 +11,7 @@ from protoglot.text import normalise, read_sentences
 MANIFEST = "manifest.csv"
 
 
-class FolderCorpus:
+class FolderCorpus(TextsByLanguage[Path]):
     """The user's own data, and the form every other corpus can be imported into.
 
     Only the column ``code`` of the manifest is required; ``iso639_3``, ``language``, ``family``, ``source``
@@ -21,54 +19,34 @@ class FolderCorpus:
     """
 
     def __init__(self, path: Path) -> None:
-        if not path.is_dir():
-            raise CorpusError(f"{path}: not a directory; wanted a folder of <code>.txt files")
-        self.path = path
         # path.iterdir() rather than glob: a folder name may contain glob characters.
-        self._files = {
-            file.stem: file
+        files = [
+            file
             for file in sorted(path.iterdir())
             if file.suffix == ".txt" and file.is_file() and not file.name.startswith(".")
-        }
-        if not self._files:
+        ]
+        if not files:
             raise CorpusError(f"{path}: no .txt file; wanted one <code>.txt per language")
-        for code in self._files:
-            if not code.isprintable():  # line breaks, or bytes that are not UTF-8: no table could show it
-                raise CorpusError(f"{path}: file {f'{code}.txt'!a}; wanted a name in printable characters")
-        self._records = self._make_records()
+        for file in files:
+            if not file.name.isprintable():  # line breaks, or bytes that are not UTF-8: no table could show it
+                raise CorpusError(f"{path}: file {file.name!a}; wanted a name in printable characters")
+        rows = read_manifest(path / MANIFEST) if (path / MANIFEST).is_file() else {}
+        texts = [(_describe(file, rows.get(file.stem, {})), file) for file in files]
+        super().__init__(path.resolve().name, texts, read_sentences)
 
-    @property
-    def name(self) -> str:
-        """Name of the folder."""
-        return self.path.resolve().name
 
-    def languages(self) -> tuple[LanguageRecord, ...]:
-        """One record per text file."""
-        return self._records
-
-    def sentences(self, code: str) -> Iterator[str]:
-        """Non-empty lines of ``<code>.txt``, normalised."""
-        find_record(self._records, code, corpus=self.name)
-        return read_sentences(self._files[code])
-
-    def _make_records(self) -> tuple[LanguageRecord, ...]:
-        rows = read_manifest(self.path / MANIFEST) if (self.path / MANIFEST).is_file() else {}
-        records = []
-        for code, file in self._files.items():
-            # Normalised: a cell may hold line breaks or escape sequences, and tables show what it holds.
-            row = {column: normalise(cell) for column, cell in rows.get(code, {}).items()}
-            iso = row.get("iso639_3") or code
-            records.append(
-                LanguageRecord(
-                    code=code,
-                    iso639_3=iso,
-                    name=row.get("language") or language_name(iso) or code,
-                    family=row.get("family", ""),
-                    source=row.get("source") or file.name,
-                    licence=row.get("licence") or "unknown",
-                )
-            )
-        return tuple(sorted(records, key=lambda record: record.code))
+def _describe(file: Path, row: dict[str, str]) -> LanguageRecord:
+    # Normalised: a cell may hold line breaks or escape sequences, and tables show what it holds.
+    cells = {column: normalise(cell) for column, cell in row.items()}
+    iso = cells.get("iso639_3") or file.stem
+    return LanguageRecord(
+        code=file.stem,
+        iso639_3=iso,
+        name=cells.get("language") or language_name(iso) or file.stem,
+        family=cells.get("family", ""),
+        source=cells.get("source") or file.name,
+        licence=cells.get("licence") or "unknown",
+    )
 
 
 def read_manifest(path: Path) -> dict[str, dict[str, str]]:

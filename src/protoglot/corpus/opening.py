@@ -4,7 +4,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from protoglot.corpus.christos import ChristosCorpus
+from protoglot.corpus.ebible import EbibleCorpus
+from protoglot.corpus.eld import EldCorpus
+from protoglot.corpus.folder import FolderCorpus
 from protoglot.corpus.interface import Corpus
+from protoglot.corpus.udhr import UdhrCorpus
 from protoglot.errors import CorpusError
 
 INSTALLED = {
@@ -15,6 +20,12 @@ ON_DISK = {
     "folder": "a folder of <code>.txt files, one sentence a line",
     "christos": "a copy of christos-c/bible-corpus: CES XML and metadata.csv",
     "ebible": "a copy of BibleNLP/ebible: corpus/*.txt and vref.txt",
+}
+_INSTALLED: dict[str, Callable[[], Corpus]] = {"eld": EldCorpus, "udhr": UdhrCorpus}
+_ON_DISK: dict[str, Callable[[Path], Corpus]] = {
+    "folder": FolderCorpus,
+    "christos": ChristosCorpus,
+    "ebible": EbibleCorpus,
 }
 
 
@@ -29,22 +40,20 @@ def open_corpus(name: str) -> Corpus:
         CorpusError: if there is no such corpus.
     """
     if name in INSTALLED:
-        return _open_installed(name)
+        return _INSTALLED[name]()
     kind, separator, rest = name.partition(":")
-    if separator and kind in ON_DISK:
-        return _read(_READERS[kind], _expanded(rest))
-    path = _expanded(name)
-    if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name that is too long to be one
+    is_named = bool(separator) and kind in ON_DISK
+    text = rest if is_named else name
+    path = Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    if not is_named and not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a name that is too long
         raise CorpusError(
             f"corpus {name!r}: neither a path nor a known name; wanted {', '.join(INSTALLED)}, a path, "
             f"or one of {', '.join(kind + ':PATH' for kind in ON_DISK)}"
         )
-    return _read(lambda found: _READERS[recognise(found)](found), path)
-
-
-def _read(reader: Callable[[Path], Corpus], path: Path) -> Corpus:
     try:
-        return reader(path)
+        if not path.is_dir():
+            raise CorpusError(f"{path}: not a directory; wanted the folder of a corpus")
+        return _ON_DISK[kind if is_named else recognise(path)](path)
     except OSError as error:
         raise CorpusError(
             f"{path}: cannot be read ({error.strerror or error}); wanted the folder of a corpus"
@@ -58,39 +67,3 @@ def recognise(path: Path) -> str:
     if (path / "metadata.csv").is_file() or any(path.glob("bibles/*.xml")) or any(path.glob("*.xml")):
         return "christos"
     return "folder"
-
-
-def _expanded(text: str) -> Path:
-    """A path with ``~`` replaced, where there is such a user."""
-    return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser raises for an unknown user
-
-
-def _open_installed(name: str) -> Corpus:
-    if name == "eld":
-        from protoglot.corpus.eld import EldCorpus
-
-        return EldCorpus()
-    from protoglot.corpus.udhr import UdhrCorpus
-
-    return UdhrCorpus()
-
-
-def _folder(path: Path) -> Corpus:
-    from protoglot.corpus.folder import FolderCorpus
-
-    return FolderCorpus(path)
-
-
-def _christos(path: Path) -> Corpus:
-    from protoglot.corpus.christos import ChristosCorpus
-
-    return ChristosCorpus(path)
-
-
-def _ebible(path: Path) -> Corpus:
-    from protoglot.corpus.ebible import EbibleCorpus
-
-    return EbibleCorpus(path)
-
-
-_READERS: dict[str, Callable[[Path], Corpus]] = {"folder": _folder, "christos": _christos, "ebible": _ebible}

@@ -1,22 +1,18 @@
-"""XML from any origin, read as a stream: bounded memory, bounded time, one-line errors.
+"""XML from any origin, read as a stream of the elements asked for, with one-line errors.
 
-No tree is built. The parser calls a target that keeps the text of the elements asked for and nothing else,
-so that neither the size of the file nor its depth costs memory. Refused, with a :class:`CorpusError`:
-
-* a document type with declarations of its own, entities and external references (a plain
-  ``<!DOCTYPE name SYSTEM "...">``, usual in the Corpus Encoding Standard, is accepted and never loaded);
-* elements nested more than :data:`MAX_DEPTH` deep;
-* more text in one element than ``max_characters``;
-* a tag, attribute or comment longer than :data:`MAX_TOKEN_BYTES`, which the parser would have to buffer;
-* more than :data:`MAX_NAMES` different names, which the parser would have to remember.
+defusedxml refuses entities and external references, by which a small file grows or reads others. Refused here,
+with a :class:`CorpusError`, is what makes a file costly beyond its own size: elements nested more than
+:data:`MAX_DEPTH` deep, and a sentence longer than in any other corpus. Elements are forgotten as soon as they have
+ended.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import DefusedXMLParser, ParseError
+from defusedxml.ElementTree import iterparse
 
 from protoglot.errors import CorpusError
 from protoglot.text import MAX_SENTENCE_CHARACTERS
@@ -24,13 +20,6 @@ from protoglot.text import MAX_SENTENCE_CHARACTERS
 MAX_DEPTH = 100
 """Deepest nesting accepted; the corpora we read have less than ten levels."""
 
-MAX_TOKEN_BYTES = 1 << 20
-"""Longest stretch of a file without any tag or text in it."""
-
-MAX_NAMES = 1000
-"""Largest number of different names of elements, attributes and namespaces in one file."""
-
-_CHUNK_BYTES = 1 << 14
 _GIT_LFS_POINTER = b"version https://git-lfs.github.com/"
 
 
@@ -47,13 +36,7 @@ class XmlElement:
     """All text inside, that of nested elements included, as it stands in the file."""
 
 
-def read_elements(
-    path: Path,
-    names: Collection[str],
-    *,
-    skipped: Collection[str] = (),
-    max_characters: int = MAX_SENTENCE_CHARACTERS,
-) -> Iterator[XmlElement]:
+def read_elements(path: Path, names: Collection[str], *, skipped: Collection[str] = ()) -> Iterator[XmlElement]:
     """Yield the elements with one of some names, in the order of the file.
 
     Of nested elements with such names only the outermost is yielded. Damage is reported when it is reached:
@@ -63,114 +46,51 @@ def read_elements(
         path: the file.
         names: names of the elements wanted, without namespace.
         skipped: names of elements that are left out with all that they contain.
-        max_characters: longest text of an element accepted.
 
     Raises:
         CorpusError: for a file that cannot be read, is not well-formed, or is refused (see the module).
     """
-    target = _Target(names, skipped, max_characters)
-    parser = DefusedXMLParser(target=target, forbid_dtd=False, forbid_entities=True, forbid_external=True)
-    parser.parser.StartDoctypeDeclHandler = target.start_doctype
+    wanted = "wanted well-formed XML"
     try:
         with path.open("rb") as stream:
-            bytes_without_event = 0
-            first = True
-            while chunk := stream.read(_CHUNK_BYTES):
-                if first and chunk.startswith(_GIT_LFS_POINTER):
-                    raise CorpusError(f"{path}: a Git LFS pointer; wanted the file itself (git lfs pull)")
-                first = False
-                events = target.events
-                parser.feed(chunk)
-                bytes_without_event = 0 if target.events > events else bytes_without_event + len(chunk)
-                if bytes_without_event > MAX_TOKEN_BYTES:
-                    raise _RefusedError(f"more than {MAX_TOKEN_BYTES:,} bytes without a tag or text")
-                yield from target.take_finished()
-            parser.close()
-    except _RefusedError as refused:
-        line = parser.parser.CurrentLineNumber
-        raise CorpusError(f"{path}: line {line:,}: {refused}; wanted a corpus in plain XML") from None
+            if stream.read(len(_GIT_LFS_POINTER)) == _GIT_LFS_POINTER:
+                raise CorpusError(f"{path}: a Git LFS pointer; wanted the file itself (git lfs pull)")
+            stream.seek(0)
+            open_elements: list[Element] = []
+            outermost: Element | None = None  # of those wanted or skipped
+            element: Element
+            for event, element in iterparse(stream, events=("start", "end")):
+                name = element.tag.rpartition("}")[2]
+                if event == "start":
+                    open_elements.append(element)
+                    if len(open_elements) > MAX_DEPTH:
+                        raise CorpusError(f"{path}: elements nested more than {MAX_DEPTH} deep; {wanted}")
+                    if outermost is None and (name in names or name in skipped):
+                        outermost = element
+                    continue
+                open_elements.pop()
+                if name in skipped:
+                    following = element.tail  # may be there, for elements are made by the block of bytes
+                    element.clear()
+                    element.tail = following
+                if element is outermost:
+                    outermost = None
+                    if name in names:
+                        yield XmlElement(name, element.attrib, _text_of(path, element, name))
+                if outermost is None and open_elements:
+                    open_elements[-1].remove(element)
     except DefusedXmlException as error:
         raise CorpusError(f"{path}: {type(error).__name__}; wanted XML without entities of its own") from error
     except (ParseError, ValueError, LookupError) as error:
-        raise CorpusError(f"{path}: {error}; wanted well-formed XML") from error
+        raise CorpusError(f"{path}: {error}; {wanted}") from error
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read ({error.strerror or error}); wanted an XML file") from error
 
 
-class _RefusedError(Exception):
-    """Why a file that may be well-formed is not read on."""
-
-
-class _Target:
-    """What the parser calls: counts everything, keeps the text of wanted elements."""
-
-    def __init__(self, names: Collection[str], skipped: Collection[str], max_characters: int) -> None:
-        self.events = 0
-        self._wanted = frozenset(names)
-        self._skipped = frozenset(skipped)
-        self._max_characters = max_characters
-        self._names_seen: set[str] = set()
-        self._depth = 0
-        self._kept_depth = 0  # of the wanted element that is open; 0 if none is
-        self._skipped_depth = 0  # of the skipped element that is open; 0 if none is
-        self._name = ""
-        self._attributes: Mapping[str, str] = {}
-        self._pieces: list[str] = []
-        self._characters = 0
-        self._finished: list[XmlElement] = []
-
-    def take_finished(self) -> list[XmlElement]:
-        """Elements that ended since the last call."""
-        finished, self._finished = self._finished, []
-        return finished
-
-    def start_doctype(self, name: str, system: str | None, public: str | None, has_declarations: int) -> None:
-        """Accept a mere reference to a document type, which is never followed."""
-        self.events += 1
-        if has_declarations:
-            raise _RefusedError(f"a document type {name[:40]!r} with declarations of its own")
-
-    def start_ns(self, prefix: str | None, address: str | None) -> None:
-        """Count a namespace."""
-        self._remember(f"xmlns:{prefix}", f"{{{address}}}")
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Open an element."""
-        self.events += 1
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise _RefusedError(f"elements nested more than {MAX_DEPTH} deep")
-        self._remember(tag, *attributes)
-        if self._skipped_depth:
-            return
-        name = tag.rpartition("}")[2]
-        if name in self._skipped:
-            self._skipped_depth = self._depth
-        elif not self._kept_depth and name in self._wanted:
-            self._kept_depth = self._depth
-            self._name, self._attributes, self._pieces, self._characters = name, attributes, [], 0
-
-    def data(self, text: str) -> None:
-        """Add to the text of the wanted element that is open."""
-        self.events += 1
-        if not self._kept_depth or self._skipped_depth:
-            return
-        self._characters += len(text)
-        if self._characters > self._max_characters:
-            raise _RefusedError(f"more than {self._max_characters:,} characters in one <{self._name}>")
-        self._pieces.append(text)
-
-    def end(self, tag: str) -> None:
-        """Close an element."""
-        self.events += 1
-        if self._depth == self._skipped_depth:
-            self._skipped_depth = 0
-        elif self._depth == self._kept_depth:
-            self._kept_depth = 0
-            self._finished.append(XmlElement(self._name, self._attributes, "".join(self._pieces)))
-        self._depth -= 1
-
-    def _remember(self, *names: str) -> None:
-        self._names_seen.update(names)
-        if len(self._names_seen) > MAX_NAMES:
-            raise _RefusedError(f"more than {MAX_NAMES:,} different names of elements and attributes")
+def _text_of(path: Path, element: Element, name: str) -> str:
+    text = "".join(element.itertext())
+    if len(text) > MAX_SENTENCE_CHARACTERS:
+        raise CorpusError(
+            f"{path}: {len(text):,} characters in one <{name}>; wanted at most {MAX_SENTENCE_CHARACTERS:,}"
+        )
+    return text

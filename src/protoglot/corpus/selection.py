@@ -1,12 +1,11 @@
 """A part of a corpus: some of its languages, under other codes if need be, or those of one script."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from protoglot.corpus.interface import Corpus, LanguageRecord
-from protoglot.corpus.records import find_record
+from protoglot.corpus.interface import Corpus, TextsByLanguage, find_record
 from protoglot.errors import CorpusError
 from protoglot.scripts import SCRIPTS, script_shares
 
@@ -19,41 +18,14 @@ Not all of them: names and quotations in other scripts occur in any text.
 _SCRIPT_SAMPLE = 200  # sentences that decide on the script of a language
 
 
-class Selection:
-    """Some languages of a corpus, under codes of one's own.
-
-    Args:
-        corpus: the whole.
-        codes: of the texts in the corpus, by the code that each is to have.
-    """
-
-    def __init__(self, corpus: Corpus, codes: Mapping[str, str]) -> None:
-        self._corpus, self._codes = corpus, codes
-        records = {record.code: record for record in corpus.languages()}
-        self._records = tuple(replace(records[codes[code]], code=code) for code in sorted(codes))
-
-    @property
-    def name(self) -> str:
-        """Name of the whole corpus."""
-        return self._corpus.name
-
-    def languages(self) -> tuple[LanguageRecord, ...]:
-        """The selected languages."""
-        return self._records
-
-    def sentences(self, code: str) -> Iterator[str]:
-        """Sentences of a selected language."""
-        return self._corpus.sentences(self._codes[find_record(self._records, code, corpus=self.name).code])
-
-
 def select_languages(corpus: Corpus, codes: Collection[str]) -> Corpus:
     """The languages of these codes.
 
     Raises:
         CorpusError: if the corpus lacks one of them.
     """
-    found = [find_record(corpus.languages(), code, corpus=corpus.name).code for code in codes]
-    return Selection(corpus, {code: code for code in found})
+    found = (find_record(corpus, code) for code in codes)
+    return TextsByLanguage(corpus.name, [(record, record.code) for record in found], corpus.sentences)
 
 
 def select_by_iso(corpus: Corpus, iso639_3: Mapping[str, str]) -> Corpus:
@@ -68,15 +40,16 @@ def select_by_iso(corpus: Corpus, iso639_3: Mapping[str, str]) -> Corpus:
     Raises:
         CorpusError: if none of them is there.
     """
-    texts: dict[str, str] = {}
-    for record in sorted(corpus.languages(), key=lambda record: (len(record.code), record.code)):
-        texts.setdefault(record.iso639_3, record.code)
-    codes = {code: texts[iso] for code, iso in iso639_3.items() if iso in texts}
-    if not codes:
+    shortest_last = sorted(corpus.languages(), key=lambda record: (len(record.code), record.code), reverse=True)
+    records = {record.iso639_3: record for record in shortest_last}
+    texts = [
+        (replace(records[iso], code=code), records[iso].code) for code, iso in iso639_3.items() if iso in records
+    ]
+    if not texts:
         raise CorpusError(
             f"corpus {corpus.name}: none of {len(iso639_3)} languages; wanted a corpus with some of them"
         )
-    return Selection(corpus, codes)
+    return TextsByLanguage(corpus.name, texts, corpus.sentences)
 
 
 def select_script(corpus: Corpus, script: str) -> Corpus:
