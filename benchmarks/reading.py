@@ -3,8 +3,8 @@
 ``run`` measures readers beside PPMd and our n-gram on every language (``reading_texts.py`` says how texts are drawn,
 ``reading_systems.py`` what is measured) and puts one row per language and system into a file; rows that are there
 are not made again. ``table`` makes the tables of the documentation and a file of all figures by language from the
-rows. ``curve run`` measures how the bits of a character fall while 100,000 characters are read, and ``curve plot``
-draws it.
+rows. ``parts run`` and ``parts table`` weigh the parts of the reader on validation languages. ``curve run`` measures
+how the bits of a character fall while 100,000 characters are read, and ``curve plot`` draws it.
 """
 
 import argparse
@@ -14,12 +14,13 @@ import reading_curve
 import reading_table
 from reading_rows import Row, Task, make_rows, read_rows, tasks_left
 from reading_systems import BY_DEFAULT, LABELS, NO_CURVE, Setting, measure, trace
-from reading_texts import EBIBLE, curve_text, find_sources, read_material
+from reading_texts import EBIBLE, curve_text, find_sources, read_material, validation_sources
 
 from protoglot.storage import write_atomically
 
 RESULTS = Path(__file__).parent / "results"
 ROWS = RESULTS / "reading.jsonl"
+PARTS_ROWS = RESULTS / "reading-parts.jsonl"
 CURVE_ROWS = RESULTS / "page-curve.jsonl"
 GAP = Path(__file__).parent.parent / "docs" / "page-curve-table.md"
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "page-curve.svg"
@@ -48,11 +49,20 @@ def main() -> None:
     plotting.add_argument("--corpus", default=EBIBLE)
     plotting.add_argument("--text", type=Path, default=GAP, help="page of what lies between the curves")
     plotting.add_argument("--out", type=Path, default=PICTURE, help="an .svg; a .png is put beside it")
+    parts = actions.add_parser("parts").add_subparsers(dest="parts_action", required=True)
+    weighing = parts.add_parser("run")
+    add_run(weighing, PARTS_ROWS, LABELS, ("reader", *reading_table.PARTS))
+    listing = parts.add_parser("table")
+    listing.add_argument("rows", type=Path, nargs="?", default=PARTS_ROWS)
+    listing.add_argument("--scorer", default="", help="beginning of its SHA-256 [default: of the last row]")
+    listing.add_argument("--out", type=Path, help="write the table here and do not print it")
     arguments = parser.parse_args()
     if arguments.action == "run":
         run(arguments, allowed=list(LABELS))
     elif arguments.action == "table":
         tabulate(arguments)
+    elif arguments.action == "parts":
+        weigh(arguments)
     elif arguments.curve_action == "run":
         run(arguments, allowed=allowed)
     else:
@@ -82,7 +92,12 @@ def run(arguments: argparse.Namespace, allowed: list[str]) -> None:
     if unknown := [system for system in systems if system not in allowed]:
         raise SystemExit(f"--systems {', '.join(unknown)}: wanted some of {', '.join(allowed)}")
     setting = Setting(arguments.scorer, arguments.anchors)
-    sources = find_sources(arguments.ebible, arguments.bibles, udhr=arguments.udhr, only=names(arguments.only))
+    if arguments.action == "parts":
+        if arguments.ebible is None:
+            raise SystemExit("--ebible: missing; wanted the folder with the validation languages")
+        sources = validation_sources(arguments.ebible)
+    else:
+        sources = find_sources(arguments.ebible, arguments.bibles, udhr=arguments.udhr, only=names(arguments.only))
     is_curve = arguments.action == "curve"
     tasks = tasks_left(sources, systems, setting, read_rows(arguments.out))
     make, show = (trace_row, show_trace) if is_curve else (measure_row, show_measures)
@@ -136,6 +151,19 @@ def tabulate(arguments: argparse.Namespace) -> None:
     write_atomically(path, reading_table.make_csv(rows))
     if arguments.out is not None:
         print(f"written {path}")
+
+
+def weigh(arguments: argparse.Namespace) -> None:
+    """Weigh the parts of the reader, or tabulate what they bring."""
+    if arguments.parts_action == "run":
+        run(arguments, allowed=list(LABELS))
+        return
+    table = reading_table.table_of_parts(reading_table.chosen_rows(read_rows(arguments.rows), arguments.scorer))
+    if arguments.out is None:
+        print(table, end="")
+    else:
+        write_atomically(arguments.out, table)
+        print(f"written {arguments.out}")
 
 
 def plot(arguments: argparse.Namespace) -> None:

@@ -21,7 +21,7 @@ import importlib.metadata
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +30,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from reading_texts import EBIBLE, ELD, PAGE, Material, join
+
+from protoglot.reading.lexicons import Lexicons
 
 if TYPE_CHECKING:
     from protoglot.reading.scorer import Scorer
@@ -45,8 +47,12 @@ READERS: dict[str, dict[str, bool]] = {
     "reader": {},
     "fast": {"with_letters": False},
     "offline": {"learn_online": False},
+    "no-words": {},
     "told": {},
 }
+NO_WORDS = "no-words"
+"""The reader without the word lists of other languages."""
+
 TOLD = "told"
 """The reader that gets the code of the language before it reads; the others get text and nothing else."""
 
@@ -54,13 +60,14 @@ NETWORKS = ("univ", "fitu")
 """Methods of the paper."""
 
 ONLINE = "univ-online"
-NO_CURVE = ("fitu", "paq8px", TOLD)
+NO_CURVE = ("fitu", "paq8px", NO_WORDS, TOLD)
 """Systems that are not on the page curve."""
 
 LABELS = {
     "reader": "reader",
     "fast": "reader `--fast`",
     "offline": "reader, no online weights",
+    "no-words": "reader, no word lists",
     "told": "reader, told the language",
     "paq8px": "paq8px 216 `-5` (measured elsewhere)",
     "ppmd": "PPMd",
@@ -128,7 +135,10 @@ def measure(system: str, material: Material, setting: Setting) -> Measured | Non
     """All measures of a system on a language; ``None`` where nothing is known of it."""
     if system in READERS:
         language = material.source.language if system == TOLD else ""
-        return measure_reader(load_scorer(setting.scorer), material, language=language, **READERS[system])
+        scorer = load_scorer(setting.scorer)
+        if system == NO_WORDS:
+            scorer = replace(scorer, lexicons=Lexicons.none())
+        return measure_reader(scorer, material, language=language, **READERS[system])
     if system in NETWORKS:
         return measure_network(material, system)
     if system == ONLINE:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reading_systems import LABELS, MEASURES, READERS
-from reading_texts import BIBLES, CORPORA, EBIBLE, ELD, UDHR
+from reading_systems import LABELS, MEASURES, NO_WORDS, READERS, TOLD
+from reading_texts import BIBLES, CORPORA, EBIBLE, ELD, UDHR, VALIDATION
 
 from protoglot.storage import write_atomically
 
@@ -35,6 +35,14 @@ SUMMARY_MEASURES = {
     "on": "100 further sentences, reading on",
     "static100": "the same, each on its own after the page",
 }
+PARTS = {
+    "fast": "network of letters",
+    NO_WORDS: "word lists of other languages",
+    "offline": "online weights",
+    TOLD: "the code of the language",
+}
+"""What readers are without, or know beside."""
+
 BEGIN, END = "<!-- reading: begin -->", "<!-- reading: end -->"
 # What was asked for, by corpus, measure and rival: must, aim.
 WANTED = {
@@ -194,6 +202,38 @@ def table_of_ratios(rows: Sequence[Row], corpora: Sequence[str]) -> str:
                     f"| {name} | {HEADS[measure]} | {SHORT[rival]} | {must} | {aim} | {' | '.join(cells)} |"
                 )
     return "\n".join([*lines, ""])
+
+
+def table_of_parts(rows: Sequence[Row]) -> str:
+    """What each part of the reader brings: how many percent more bits it needs without, on validation languages.
+
+    Raises:
+        SystemExit: if no row is of the whole reader on them.
+    """
+    measures = ("first10", "page", "on", "static10", "static100")
+    bits = {measure: figures(rows, VALIDATION, measure) for measure in measures}
+    if "reader" not in bits["page"]:
+        raise SystemExit("no row of the reader on validation languages; wanted those of `parts run`")
+    number = len(bits["page"]["reader"])
+    lines = [
+        f"| percent, {number} languages | {' | '.join(HEADS[measure] for measure in measures)} |",
+        "|---|" + "---:|" * len(measures),
+    ]
+    whole = [f"{statistics.fmean(bits[measure]['reader'].values()):.3f}" for measure in measures]
+    lines.append(f"| bits/character of the whole reader | {' | '.join(whole)} |")
+    for system, name in PARTS.items():
+        if system in bits["page"]:
+            cells = [_gain(bits[measure], system) for measure in measures]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _gain(bits: Figures, system: str) -> str:
+    """Mean and standard error over languages of the percent that a part saves, or that knowing more does."""
+    sign = -1 if system == TOLD else 1
+    languages = sorted(bits["reader"].keys() & bits[system].keys())
+    gains = [sign * 100 * (bits[system][code] / bits["reader"][code] - 1) for code in languages]
+    return f"{statistics.fmean(gains):.2f} ± {statistics.stdev(gains) / len(gains) ** 0.5:.2f}"
 
 
 def make_csv(rows: Sequence[Row]) -> str:

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 EBIBLE, BIBLES, ELD, UDHR = "ebible", "bibles", "eld", "udhr"
+VALIDATION = "validation"
 CORPORA = {
     EBIBLE: "Bible verses, languages marked test",
     BIBLES: "Bible verses, nine languages left out before",
     ELD: "news",
     UDHR: "Declaration of Human Rights",
+    VALIDATION: "validation languages: Bible verses, and news in three",
 }
 SAME_LANGUAGE = ("ekk", "zlm")
 """Marked test in ebible as well, but Estonian is among the nine Bibles and Malay among the news."""
@@ -27,6 +29,8 @@ SAME_LANGUAGE = ("ekk", "zlm")
 BIBLE_CODES = ("afr", "dje", "est", "kek", "mri", "slk", "som", "tur", "xho")
 ELD_CODES = ("aze", "cat", "kur", "msa", "yor")
 UDHR_CODES = ("cym", "fij", "gle", "hau", "lug", "mlt", "sme", "uzn")
+
+ELD_VALIDATION = ("bul", "isl", "lav")
 
 PAGE = 100
 """Sentences of a page, and of a test."""
@@ -88,12 +92,22 @@ def find_sources(
     return [source for source in found if not names[source].isdisjoint(only)]
 
 
+def validation_sources(ebible: Path) -> list[Source]:
+    """The languages on which parts of the reader are weighed."""
+    found = [Source(VALIDATION, code, str(ebible)) for code in languages_for("validation", ebible)]
+    return found + [Source(VALIDATION, code, "eld") for code in ELD_VALIDATION]
+
+
 def test_languages(ebible: Path) -> list[str]:
     """The 40 languages of the corpus that are for benchmarks alone."""
+    return [code for code in languages_for("test", ebible) if code not in SAME_LANGUAGE]
+
+
+def languages_for(use: str, ebible: Path) -> list[str]:
+    """Languages that the manifest of the corpus marks for a use."""
     from protoglot.corpus.folder import read_manifest
 
-    rows = read_manifest(ebible / "manifest.csv")
-    return sorted(code for code, row in rows.items() if row["use"] == "test" and code not in SAME_LANGUAGE)
+    return sorted(code for code, row in read_manifest(ebible / "manifest.csv").items() if row["use"] == use)
 
 
 def read_material(source: Source) -> Material:

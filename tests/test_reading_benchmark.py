@@ -5,6 +5,7 @@ import importlib
 import json
 import math
 import sys
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -83,13 +84,42 @@ def test_ppmd_needs_here_what_it_needed_there(benchmark, corpora, anchors):
 def test_every_source_of_the_benchmark_is_there(benchmark, corpora):
     texts = benchmark("reading_texts")
     sources = texts.find_sources(corpora / "ebible", corpora / "bible77", udhr=True)
-    counts = {name: sum(source.corpus == name for source in sources) for name in texts.CORPORA}
+    counts = Counter(source.corpus for source in sources)
     assert counts == {"ebible": 40, "bibles": 9, "eld": 5, "udhr": 8}
     for source in sources:
         if source.corpus != "ebible":
             material = texts.read_material(source)
             assert 80 < len(material.page) <= 100
             assert len(material.test) == (0 if source.corpus == "udhr" else 100)
+
+
+@pytest.mark.corpora
+def test_parts_are_weighed_on_validation_languages_alone(benchmark, corpora):
+    texts = benchmark("reading_texts")
+    sources = texts.validation_sources(corpora / "ebible")
+    codes = {source.language for source in sources}
+    assert len(codes) == len(sources) == 23
+    assert not codes & {source.language for source in texts.find_sources(corpora / "ebible", None, udhr=True)}
+
+
+def test_a_part_brings_what_is_lost_without_it(benchmark):
+    table = benchmark("reading_table")
+    measures = dict.fromkeys(("first10", "on", "static10", "static100"), 100.0)
+    rows = [
+        {
+            **make_row(system, language, corpus="validation", page=page, **measures),
+            "characters": dict.fromkeys([*measures, "page"], 100),
+        }
+        for language, pages in (("aaa", (100.0, 102.0, 99.0)), ("bbb", (200.0, 208.0, 198.0)))
+        for system, page in zip(("reader", "no-words", "told"), pages, strict=True)
+    ]
+    lines = table.table_of_parts(rows).splitlines()
+    assert lines[0].startswith("| percent, 2 languages | first 10 | page |")
+    assert lines[2].split(" | ")[2] == "1.500"
+    assert lines[3].startswith("| word lists of other languages | 0.00 ± 0.00 | 3.00 ± 1.00 |")
+    assert lines[4].startswith("| the code of the language | 0.00 ± 0.00 | 1.00 ± 0.00 |")
+    with pytest.raises(SystemExit, match="no row of the reader on validation"):
+        table.table_of_parts([row for row in rows if row["system"] != "reader"])
 
 
 def test_no_line_of_the_test_is_on_the_page(material):
