@@ -5,10 +5,11 @@ import pytest
 import torch
 
 from protoglot.adaptation import adapt, make_gaussian
+from protoglot.batching import make_stream
 from protoglot.errors import ConfigError, TrainingError
 from protoglot.evaluation import evaluate, make_scored_text
 from protoglot.prior.extending import extended_model
-from protoglot.prior.fitting import Gaussian, pull_towards_mean
+from protoglot.prior.fitting import Gaussian, fit, pull_towards_mean
 from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import AdaptationConfig, Method
 from protoglot.prior.spread import SpreadConfig, measure_spread
@@ -108,6 +109,37 @@ def test_a_stronger_prior_stays_closer_to_its_mean():
         distances.append(sum(float((adapted[name] - mean[name]).square().sum()) for name in mean))
     assert distances == sorted(distances, reverse=True)
     assert distances[-1] < distances[0] / 100
+
+
+def test_the_optimum_weighs_the_whole_text_against_the_prior():
+    """Eq. (map): the gradient of the summed log-likelihood balances that of the prior, not the mean's."""
+    prior = make_prior()
+    config = replace(FEW, num_epochs=150, learning_rate=1e-2, batch_size=64, length=10_000, max_gradient_norm=1e9)
+    model = copy.deepcopy(prior.mean.model)
+    mean = weights_of(model)
+    gaussian = Gaussian(mean, {name: torch.full_like(weight, 300.0) for name, weight in mean.items()})
+    stream = make_stream(SENTENCES[:4], prior.mean.vocabulary.extended([]))
+    fit(model, stream, None, config, gaussian=gaussian)
+    ids = torch.from_numpy(stream.astype("int64")).unsqueeze(1)
+    nats, _ = model.nats(ids[:-1], ids[1:], None)
+    names = list(mean)
+    found = torch.autograd.grad(nats.sum(), [dict(model.named_parameters())[name] for name in names])
+    likelihood = torch.cat([gradient.flatten() for gradient in found])
+    pull = torch.cat([(300.0 * (mean[name] - weights_of(model)[name])).flatten() for name in names])
+    # Batches cut the text where they like, so it is no exact optimum. A mean in place of the sum is off by N.
+    assert len(stream) > 50
+    assert 0.7 < float((likelihood @ pull) / (pull @ pull)) < 1.4
+
+
+def test_learning_from_scratch_does_not_depend_on_the_mean():
+    prior = make_prior()
+    other = make_prior()
+    with torch.no_grad():
+        for weight in other.mean.model.parameters():
+            weight += 0.5
+    config = replace(FEW, method=Method.NINF, strength=1.0)
+    first, second = (adapt(each, SENTENCES, None, config)[0] for each in (prior, other))
+    same(weights_of(first), weights_of(second))
 
 
 def test_new_characters_get_ids_behind_the_known_ones():

@@ -274,6 +274,39 @@ def test_each_rate_drops_something_and_no_generator_drops_nothing(kind, rate):
     assert torch.equal(dropped_nats(without, ONE_SEED), dropped_nats(without, None))
 
 
+def test_rates_of_dropout_are_not_mistaken_for_each_other():
+    """One layer has nothing between layers, so that only the rate of its output counts."""
+
+    def read(**rates):
+        return dropped_nats(tiny_model("bare", num_layers=1, **{**NO_DROPOUT, **rates}), ONE_SEED)
+
+    torch.testing.assert_close(read(hidden_dropout=0.5), read(), rtol=0, atol=0)
+    assert not torch.equal(read(output_dropout=0.5), read())
+
+
+@pytest.mark.parametrize("kind", ["bare", "oest", "plat"])
+@pytest.mark.parametrize("rows", [False, True], ids=["one language", "several"])
+def test_the_kernel_is_given_contiguous_tensors(kind, rows, monkeypatch):
+    if kind == "plat" and rows:
+        pytest.skip("plat reads one language at a time")
+    seen = []
+    lstm = torch.lstm
+
+    def watched(values, state, parameters, **settings):
+        seen.append(all(tensor.is_contiguous() for tensor in (values, *state, *parameters)))
+        return lstm(values, state, parameters, **settings)
+
+    monkeypatch.setattr(torch, "lstm", watched)
+    model = tiny_model(kind)
+    ids, targets = batch()
+    model.nats(
+        ids,
+        targets,
+        random_features(NUM_SEQUENCES, NUM_FEATURES) if rows else features_for(model.config.conditioning),
+    )
+    assert seen == [True] * model.config.num_layers
+
+
 def test_dropout_does_not_depend_on_the_mode_of_the_module():
     model = tiny_model("oest")
     assert torch.equal(dropped_nats(model.eval(), ONE_SEED), dropped_nats(model.train(), ONE_SEED))

@@ -137,6 +137,16 @@ def test_held_out_languages_are_scored_by_models_that_did_not_read_them():
     assert seen == set(CODES)
 
 
+def test_a_joint_model_reads_every_language():
+    """No language is held out of it, nor set aside for validation."""
+    plan = {unit.name: unit for unit in make_plan(parse_config(CONFIG, name="x"), RECORDS)}
+    joint = [unit for unit in plan.values() if unit.kind is UnitKind.JOINT]
+    assert {unit.settings["language"] for unit in joint} == set(CODES)
+    for unit in joint:
+        train = plan[unit.needs["model"]].settings
+        assert (train["hold_out"], train["num_validation"]) == ("none", 0)
+
+
 def test_grids_that_overlap_make_each_unit_once():
     grid = FewShot(conditionings=("bare",), methods=("fitu",), sentences=(10,))
     config = parse_config(CONFIG, name="x")

@@ -181,8 +181,9 @@ class LanguageModel(nn.Module):
         hidden = self.config.hidden_size
         below, columns = weights.input, weights.recurrent[:, hidden:]  # (4H, r)
         if layer > 0:
-            below, columns = below[:, :hidden], columns + below[:, hidden:]
-        recurrent = weights.recurrent[:, :hidden]
+            below, columns = below[:, :hidden].contiguous(), columns + below[:, hidden:]
+        # cuDNN takes no slices of columns.
+        recurrent = weights.recurrent[:, :hidden].contiguous()
         if encoded.dim() == 1:
             return LayerWeights(below, recurrent, weights.bias + columns @ encoded)
         return LayerWeights(torch.cat([below, columns], dim=1), recurrent, weights.bias, encoded)
