@@ -1,4 +1,4 @@
-"""Keep what a study has found so far: its rows, the report made of them, and the averages in the README.
+"""Keep what a study has found so far: its rows, the report made of them, and the averages in the documentation.
 
 A study may be kept before it is done: what is missing shows as missing.
 """
@@ -33,8 +33,8 @@ def main() -> None:
         rows = _place_of(str(read_rows(given).environments[0].config["name"]))
         shutil.copyfile(given, rows)
     page = write_report(rows, rows.parent / "report")
-    update_block(ROOT / "README.md", rows)
-    print(f"{rows}: {read_rows(rows).number:,} rows; {page}; README.md")
+    update_block(ROOT / "docs" / "study.md", rows)
+    print(f"{rows}: {read_rows(rows).number:,} rows; {page}; docs/study.md")
 
 
 def _place_of(name: str) -> Path:

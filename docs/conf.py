@@ -16,7 +16,7 @@ extensions = [
 ]
 # Examples in docstrings need the names of their module; pytest runs them (tests/test_doctests.py).
 doctest_test_doctest_blocks = ""
-exclude_patterns = ["_build", "learning-table.md", "components-table.md"]
+exclude_patterns = ["_build", "*-table.md"]
 html_theme = "furo"
 html_title = f"protoglot {release}"
 

@@ -26,9 +26,9 @@ def files_of(directory):
     return {path.relative_to(directory) for path in directory.rglob("*") if path.is_file()}
 
 
-def test_the_averages_in_the_readme_are_those_of_the_rows(made):
-    assert is_current(ROOT / "README.md", ROWS)
-    assert block_in(ROOT / "README.md").strip() == (made / TABLES / "averages.md").read_text("utf-8").strip()
+def test_the_averages_in_the_documentation_are_those_of_the_rows(made):
+    assert is_current(ROOT / "docs" / "study.md", ROWS)
+    assert block_in(ROOT / "docs" / "study.md").strip() == (made / TABLES / "averages.md").read_text("utf-8").strip()
 
 
 def test_the_rows_say_how_they_were_made():
@@ -49,7 +49,7 @@ def test_the_report_is_the_same_each_time(made, tmp_path):
 
 def test_the_kept_report_is_made_of_the_kept_rows(made):
     assert files_of(KEPT / "report") == files_of(made)
-    for name in ("averages.md", "claims.md"):  # to which the README links
+    for name in ("averages.md", "claims.md"):  # to which the documentation links
         assert (KEPT / "report" / TABLES / name).read_text("utf-8") == (made / TABLES / name).read_text("utf-8")
     assert read_rows(ROWS).digest in (KEPT / "report" / PAGE).read_text("utf-8")
 
