@@ -7,7 +7,7 @@ from pathlib import Path
 
 from protoglot.corpus.opening import open_corpus
 from protoglot.study.plan import Unit
-from protoglot.study.rows import make_row
+from protoglot.study.rows import ScoreRow
 from protoglot.study.scheduling import Place
 from protoglot.study.session import start_study
 from protoglot.study.store import Outcome
@@ -90,8 +90,17 @@ class FakeRunner:
         for path in place.needs.values():
             assert (path / "half.txt").read_text(encoding="ascii") == path.name
         self._note("end", unit)
-        row = {"seed": 0, "language": unit.name, "nats": int(place.key[:8], 16) / 7, "unit": place.key[:16]}
-        return Outcome([make_row("score", row)])
+        row = ScoreRow(
+            language=unit.name,
+            regime="joint",
+            method="joint",
+            seed=0,
+            nats=int(place.key[:8], 16) / 7,
+            characters=1,
+            seconds=0,
+            unit=place.key[:16],
+        )
+        return Outcome([row])
 
     def _note(self, what: str, unit: Unit) -> None:
         line = f"{what} {unit.name}\n".encode()

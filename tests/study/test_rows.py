@@ -4,22 +4,24 @@ import json
 import pytest
 
 from protoglot.errors import StorageError
-from protoglot.study.rows import ROW_KEYS, make_row, write_rows
+from protoglot.study.rows import ScoreRow, write_rows
 from protoglot.study.scheduling import Worker
 from protoglot.study.session import note_environment, open_study
 from study.fake import FakeRunner
 
 
-@pytest.mark.parametrize("kind", ROW_KEYS)
-def test_rows_have_all_their_keys(kind):
-    assert make_row(kind, {}) == {"kind": kind, **dict.fromkeys(ROW_KEYS[kind])}
-    with pytest.raises(AssertionError, match="has no colour"):
-        make_row(kind, {"colour": "red"})
-
-
 def test_a_score_that_is_not_a_number_is_no_row():
     with pytest.raises(ArithmeticError, match="eus: a score of nan nats"):
-        make_row("score", {"language": "eus", "nats": float("nan")})
+        ScoreRow(
+            language="eus",
+            regime="joint",
+            method="joint",
+            seed=0,
+            nats=float("nan"),
+            characters=1,
+            seconds=0,
+            unit="",
+        )
 
 
 def test_gathering_gives_the_same_bytes_whatever_the_order_of_work(fake_study, tmp_path):
@@ -53,7 +55,7 @@ def test_what_different_code_has_made_is_told_apart(fake_study):
     rows = [row for row in read(store.path / "rows.jsonl.gz") if row["kind"] == "environment"]
     assert [row["commit"] for row in rows] == ["new", "old"]
     assert all(row["machine"] and row["config"] for row in rows)
-    spent = sum(store.seconds(found.keys[unit.name]) for unit in found.plan)
+    spent = sum(store.facts(found.keys[unit.name]).seconds for unit in found.plan)
     assert sum(row["seconds"] for row in rows) == pytest.approx(spent, abs=0.01)
 
 

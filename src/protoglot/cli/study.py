@@ -163,16 +163,11 @@ def status(directory: Path) -> None:
     from protoglot.study.plan import UnitKind
     from protoglot.study.scheduling import State
     from protoglot.study.session import open_study
-    from protoglot.study.store import ENVIRONMENT
     from protoglot.study.workers import Watcher
     from protoglot.training.monitor import format_seconds
 
     found, store = open_study(directory)
-    facts = store.read_json(ENVIRONMENT) if (directory / ENVIRONMENT).is_file() else {}
-    workers = facts.get("workers")
-    look = Watcher(
-        store, found.plan, found.keys, num_workers=workers if isinstance(workers, int) and workers > 0 else 1
-    ).look()
+    look = Watcher(store, found.plan, found.keys, num_workers=store.environment().workers).look()
     columns = (*State, "each", "still to do")
     table = make_table("units of work", *columns, numeric=columns)
     for kind in UnitKind:

@@ -6,6 +6,7 @@ import platform
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from protoglot import __version__
 
@@ -28,7 +29,7 @@ def describe_code() -> dict[str, object]:
     return {"commit": find_commit(), "versions": describe_versions()}
 
 
-def describe_machine() -> dict[str, object]:
+def describe_machine() -> dict[str, Any]:
     """Processor and memory."""
     return {
         "system": f"{platform.system()} {platform.machine()}",

@@ -88,11 +88,9 @@ class _Planner:
         self._config = config
         self._records = {record.code: record for record in records}
         self._check_known(config.guests, "guests")
-        listed = config.languages
-        if listed is not None:
-            self._check_known(listed, "languages")
-        guests = set(config.guests)
-        self._languages = sorted(code for code in listed or self._records if code not in guests)
+        listed = tuple(self._records) if isinstance(config.languages, str) else config.languages
+        self._check_known(listed, "languages")
+        self._languages = sorted(set(listed) - set(config.guests))
         if not self._languages:
             raise ConfigError(f"study {config.name}: no languages; wanted some besides its guests")
         self._planned: dict[str, Unit] = {}
@@ -207,14 +205,14 @@ class _Planner:
                 texts=[code],
             )
         for code, method, sentences, sample in few_shot:
-            given = None if tuned != prior else self._config.adaptation.get(method)
+            given = {} if tuned != prior else self._config.adaptation.given(method)
             self._add(
                 UnitKind.FEW_SHOT,
                 f"{code}, {method} {where}, {sentences} sentences, sample {sample}",
                 {
                     **self._scored(code, conditioning, seed, with_text=sample == 0),
                     "method": method,
-                    "adaptation": given.given() if given else {},
+                    "adaptation": given,
                     "partition": number,
                     "sentences": sentences,
                     "sample": sample,
@@ -284,7 +282,7 @@ class _Planner:
             where,
             {
                 "methods": sorted(methods),
-                "adaptation": {method: given.given() for method, given in sorted(self._config.adaptation.items())},
+                "adaptation": self._config.adaptation.all_given(),
                 "conditioning": conditioning,
                 "languages": list(languages),
                 "trials": tuning.trials,
@@ -363,9 +361,9 @@ class _Planner:
                         if method != NGRAM:
                             yield code, method, sentences, sample
 
-    def _chosen(self, languages: Sequence[str] | None, held_out: Iterable[str]) -> list[str]:
+    def _chosen(self, languages: Sequence[str], held_out: Iterable[str]) -> list[str]:
         """Those of the languages of a grid that are held out."""
-        if languages is None:
+        if isinstance(languages, str):  # all of them
             return list(held_out)
         self._check_known(languages, "languages of a grid")
         return [code for code in held_out if code in languages]

@@ -4,9 +4,12 @@ import gzip
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from protoglot.errors import StorageError
 from protoglot.storage import write_atomically
@@ -16,37 +19,92 @@ from protoglot.study.store import Store
 KEY_DIGITS = 16
 """Of a unit's key that stand in its rows."""
 
-ROW_KEYS: dict[str, tuple[str, ...]] = {
-    "score": (
-        *("language", "partition", "regime", "conditioning", "method", "network", "sentences", "sample", "seed"),
-        *("nats", "characters", "seconds", "unit"),
-    ),
-    "text": (
-        *("language", "partition", "conditioning", "method", "regime", "sentences", "temperature", "text", "unit"),
-    ),
-    "unigram": ("language", "name", "family", "counts", "unit"),
-    "signal-to-noise": ("partition", "conditioning", "layer", "edges", "density", "unit"),
-    "environment": ("commit", "versions", "machine", "config", "started", "finished", "seconds", "unit"),
-    "failure": ("unit", "what", "reason"),
-}
-"""Keys of the rows of each kind, besides ``kind``."""
 
-Row = dict[str, Any]
+class Row(Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """One thing that a study found. Rows of a kind have all its keys; what does not apply is null."""
 
 
-def make_row(kind: str, values: Mapping[str, object]) -> Row:
-    """A row with all keys of its kind; what is not given is null."""
-    keys = ROW_KEYS[kind]
-    unknown = sorted(set(values) - set(keys))
-    if unknown:
-        raise AssertionError(f"a row of kind {kind} has no {', '.join(unknown)}")
-    nats = values.get("nats")
-    if isinstance(nats, float) and not math.isfinite(nats):
-        raise ArithmeticError(f"{values.get('language')}: a score of {nats} nats; wanted a finite number")
-    return {"kind": kind, **{key: values.get(key) for key in keys}}
+class ScoreRow(Row, frozen=True, kw_only=True, tag="score"):
+    """One text scored by one model."""
+
+    language: str
+    partition: int | None = None
+    regime: str
+    conditioning: str | None = None
+    method: str
+    network: str | None = None
+    sentences: int | None = None
+    sample: int | None = None
+    seed: int
+    nats: float
+    characters: int
+    seconds: float
+    unit: str
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.nats):
+            raise ArithmeticError(f"{self.language}: a score of {self.nats} nats; wanted a finite number")
 
 
-def gather_rows(store: Store, plan: Sequence[Unit], keys: Mapping[str, str], config: object) -> Iterator[Row]:
+class TextRow(Row, frozen=True, kw_only=True, tag="text"):
+    """Text that a model generated."""
+
+    language: str
+    partition: int | None = None
+    conditioning: str
+    method: str
+    regime: str
+    sentences: int | None = None
+    temperature: float
+    text: str
+    unit: str
+
+
+class UnigramRow(Row, frozen=True, kw_only=True, tag="unigram"):
+    """Counts of the characters of a language's training text."""
+
+    language: str
+    name: str | None
+    family: str | None
+    counts: dict[str, int]
+    unit: str
+
+
+class SignalToNoiseRow(Row, frozen=True, kw_only=True, tag="signal-to-noise"):
+    """Density of log10 of the signal-to-noise ratio of the weights of one prior."""
+
+    partition: int
+    conditioning: str
+    layer: str
+    edges: list[float]
+    density: list[float]
+    unit: str
+
+
+class EnvironmentRow(Row, frozen=True, kw_only=True, tag="environment"):
+    """With what, where and when a part of the study was done."""
+
+    commit: str | None = None
+    versions: dict[str, str] | None = None
+    machine: dict[str, Any] | None = None
+    config: dict[str, Any]
+    started: str | None = None
+    finished: str | None = None
+    seconds: float
+    unit: str | None = None
+
+
+class FailureRow(Row, frozen=True, kw_only=True, tag="failure"):
+    """A unit that failed."""
+
+    unit: str
+    what: str
+    reason: str
+
+
+def gather_rows(
+    store: Store, plan: Sequence[Unit], keys: Mapping[str, str], config: dict[str, Any]
+) -> Iterator[Row | dict[str, Any]]:
     """All rows of a study: its environments, those of its finished units in the order of the plan, its failures.
 
     There is an environment for each commit and set of versions that units were done with.
@@ -60,32 +118,30 @@ def gather_rows(store: Store, plan: Sequence[Unit], keys: Mapping[str, str], con
         config: the study as JSON values.
     """
     done = [unit for unit in plan if store.is_done(keys[unit.name])]
-    facts = store.read_json("environment.json") if (store.path / "environment.json").is_file() else {}
-    made: dict[str, list[Unit]] = {}
-    for unit in done:
-        made_with = store.made_with(keys[unit.name]) or {name: facts.get(name) for name in ("commit", "versions")}
-        made.setdefault(canonical(made_with), []).append(unit)
-    for code, units in sorted(made.items()) or [(canonical({}), [])]:
-        yield make_row(
-            "environment",
-            {
-                **{name: facts.get(name) for name in ("machine", "started", "finished")},
-                **json.loads(code),
-                "config": config,
-                "seconds": round(math.fsum(store.seconds(keys[unit.name]) for unit in units), 3),
-            },
+    environment = store.environment()
+    facts = {unit.name: store.facts(keys[unit.name]) for unit in done}
+    seconds: dict[str, list[float]] = {}
+    for found in facts.values():
+        made_with = found.made_with or {"commit": environment.commit, "versions": environment.versions}
+        seconds.setdefault(canonical(made_with), []).append(found.seconds)
+    for code, spent in sorted(seconds.items()) or [("{}", [])]:
+        yield EnvironmentRow(
+            **json.loads(code),
+            machine=environment.machine,
+            started=environment.started,
+            finished=environment.finished,
+            config=config,
+            seconds=round(math.fsum(spent), 3),
         )
     for unit in done:
         yield from store.rows(keys[unit.name])
-    failed = {unit.name: store.failure(keys[unit.name]) for unit in plan}
     for unit in plan:
-        failure = failed[unit.name]
+        failure = store.failure(keys[unit.name])
         if failure is not None:
-            shown = {"unit": keys[unit.name][:KEY_DIGITS], "what": unit.name, "reason": failure.reason}
-            yield make_row("failure", shown)
+            yield FailureRow(unit=keys[unit.name][:KEY_DIGITS], what=unit.name, reason=failure.reason)
 
 
-def write_rows(path: Path, rows: Iterator[Row]) -> int:
+def write_rows(path: Path, rows: Iterable[Row | dict[str, Any]]) -> int:
     """Write rows as JSON lines, compressed if the name ends in ``.gz``; return how many.
 
     Raises:
@@ -93,7 +149,7 @@ def write_rows(path: Path, rows: Iterator[Row]) -> int:
     """
     if not path.name.endswith((".jsonl", ".jsonl.gz")):
         raise StorageError(f"{path}: wanted a name that ends in .jsonl or .jsonl.gz")
-    lines = [canonical(row) + "\n" for row in rows]
+    lines = [canonical(msgspec.to_builtins(row)) + "\n" for row in rows]
     content = "".join(lines).encode("ascii")
     if path.suffix == ".gz":
         buffer = io.BytesIO()

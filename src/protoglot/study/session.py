@@ -1,20 +1,20 @@
 """From a configuration and a corpus to a plan with keys, and from a study's directory back to them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from protoglot.corpus.interface import Corpus, LanguageRecord
 from protoglot.corpus.opening import open_corpus
 from protoglot.corpus.selection import select_languages, select_script
-from protoglot.errors import ConfigError, StorageError
+from protoglot.errors import ConfigError
 from protoglot.folds import paper_partitions
 from protoglot.study.config import StudyConfig, parse_config, read_config
-from protoglot.study.environment import describe_code, describe_machine
+from protoglot.study.environment import describe_machine, describe_versions, find_commit
 from protoglot.study.plan import Unit, make_plan
 from protoglot.study.rows import gather_rows, write_rows
-from protoglot.study.store import CONFIG, ENVIRONMENT, ROWS, STUDY, Store, unit_keys
+from protoglot.study.store import CONFIG, ENVIRONMENT, ROWS, STUDY, Environment, Store, StudyFacts, unit_keys
 from protoglot.study.text import digest_of
 
 
@@ -78,9 +78,7 @@ def start_study(
         on_language(code)
         digests[code] = digest_of(corpus.sentences(code))
     store = Store.create(directory, config_path.read_text(encoding="utf-8"))
-    store.write_json(
-        STUDY, {"corpus": name, "languages": [asdict(record) for record in records], "digests": digests}
-    )
+    store.write(STUDY, StudyFacts(corpus=name, languages=records, digests=digests))
     return _study(config, name, records, digests, plan), store
 
 
@@ -92,28 +90,25 @@ def open_study(directory: Path) -> tuple[Study, Store]:
     """
     store = Store.open(directory)
     config = parse_config((directory / CONFIG).read_text(encoding="utf-8"), name=str(directory / CONFIG))
-    facts = store.read_json(STUDY)
-    try:
-        records = tuple(LanguageRecord(**entry) for entry in facts["languages"])
-        name, digests = str(facts["corpus"]), dict(facts["digests"])
-        return _study(config, name, records, digests, make_plan(config, records)), store
-    except (KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{directory / STUDY}: damaged ({error!r}); wanted that of a study") from error
+    facts = store.study()
+    plan = make_plan(config, facts.languages)
+    return _study(config, facts.corpus, facts.languages, facts.digests, plan), store
 
 
 def note_environment(store: Store, *, num_workers: int, finished: bool) -> None:
     """Write down where a study runs, when it was started first, and when it ended last."""
-    before = store.read_json(ENVIRONMENT) if (store.path / ENVIRONMENT).is_file() else {}
+    before = store.environment()
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    store.write_json(
+    store.write(
         ENVIRONMENT,
-        {
-            **describe_code(),
-            "machine": describe_machine(),
-            "started": before.get("started") or now,
-            "finished": now if finished else before.get("finished"),
-            "workers": num_workers,
-        },
+        Environment(
+            commit=find_commit(),
+            versions=describe_versions(),
+            machine=describe_machine(),
+            started=before.started or now,
+            finished=now if finished else before.finished,
+            workers=num_workers,
+        ),
     )
 
 
@@ -140,7 +135,7 @@ def _open(config: StudyConfig, corpus_name: str | None, where: str) -> tuple[str
     if name is None:
         raise ConfigError(f"{where}: names no corpus; wanted --corpus NAME|PATH")
     corpus = open_corpus(name)
-    if config.languages is not None:
+    if not isinstance(config.languages, str):
         return name, select_languages(corpus, (*config.languages, *config.guests))
     if config.script is not None:
         codes = [record.code for record in select_script(corpus, config.script).languages()]

@@ -16,17 +16,19 @@ A unit's directory is written aside and renamed, so that a unit is there whole o
 
 import contextlib
 import hashlib
-import json
 import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
+import msgspec
 from filelock import FileLock, Timeout
+from msgspec import Meta, Struct
 
+from protoglot.corpus.interface import LanguageRecord
 from protoglot.errors import StorageError
 from protoglot.storage import directory_written_whole, write_atomically
 from protoglot.study.plan import VERSIONS, Unit, canonical
@@ -38,7 +40,7 @@ ROWS = "rows.jsonl.gz"
 _UNIT = "unit.json"
 _UNIT_ROWS = "rows.jsonl"
 
-JsonRow = Mapping[str, Any]
+Kept = TypeVar("Kept", bound=Struct)
 
 
 def unit_keys(plan: Sequence[Unit], digests: Mapping[str, str]) -> dict[str, str]:
@@ -64,8 +66,7 @@ def unit_keys(plan: Sequence[Unit], digests: Mapping[str, str]) -> dict[str, str
     return keys
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class Running(Struct, frozen=True, kw_only=True):
     """A unit that somebody works on."""
 
     name: str
@@ -74,8 +75,7 @@ class Running:
     """Seconds since the epoch."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """Why a unit failed."""
 
     name: str
@@ -86,11 +86,45 @@ class Failure:
     """Where, for whoever mends it."""
 
 
+class UnitFacts(Struct, frozen=True, kw_only=True):
+    """What is kept of a finished unit besides its rows."""
+
+    name: str
+    kind: str
+    settings: Mapping[str, Any]
+    seconds: float
+    rows_sha256: str
+    made_with: Mapping[str, Any] = {}
+    """Commit and versions of the code that did it."""
+
+
+class Environment(Struct, frozen=True, kw_only=True):
+    """Where a study ran last, when it was started first, and when it ended last."""
+
+    commit: str | None = None
+    versions: dict[str, str] | None = None
+    machine: dict[str, Any] | None = None
+    started: str | None = None
+    finished: str | None = None
+    workers: Annotated[int, Meta(ge=1)] = 1
+
+
+class StudyFacts(Struct, frozen=True, kw_only=True):
+    """The text of a study."""
+
+    corpus: str
+    """As the user named it."""
+
+    languages: tuple[LanguageRecord, ...]
+    digests: dict[str, str]
+    """Of the text of each language, by code."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What doing a unit gave."""
 
-    rows: Sequence[JsonRow]
+    rows: Sequence[Struct]
     earlier_seconds: float = 0.0
     """Spent on it before it was taken up again."""
 
@@ -135,17 +169,22 @@ class Store:
             raise StorageError(f"{path}: no {CONFIG} in it; wanted the directory of a study")
         return cls(path)
 
-    def write_json(self, name: str, value: object) -> None:
+    def write(self, name: str, value: Struct) -> None:
         """Write a JSON file of the study, whole or not at all."""
-        write_atomically(self.path / name, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True) + "\n")
+        write_atomically(self.path / name, _readable(value))
 
-    def read_json(self, name: str) -> dict[str, Any]:
-        """Read a JSON file of the study.
+    def study(self) -> StudyFacts:
+        """The text of the study.
 
         Raises:
-            StorageError: if it is missing or damaged.
+            StorageError: if what was written of it is missing or damaged.
         """
-        return _read_json(self.path / name)
+        return _read(self.path / STUDY, StudyFacts)
+
+    def environment(self) -> Environment:
+        """Where and when the study ran; nothing of that if it did not."""
+        path = self.path / ENVIRONMENT
+        return _read(path, Environment) if path.is_file() else Environment()
 
     def result(self, key: str) -> Path:
         """Directory of a unit, which is there if and only if the unit is done."""
@@ -177,7 +216,7 @@ class Store:
             marker = self.path / "running" / f"{key}.json"
             self._remove_leftovers(key)
             running = Running(name=name, process=os.getpid(), started=time.time())
-            write_atomically(marker, json.dumps(asdict(running)) + "\n")
+            write_atomically(marker, _readable(running))
             try:
                 yield True
             finally:
@@ -200,32 +239,27 @@ class Store:
             yield writing
             if writing.outcome is None:
                 raise AssertionError(f"{unit.name}: ended without an outcome")
-            lines = "".join(f"{canonical(row)}\n" for row in writing.outcome.rows)
+            lines = "".join(f"{canonical(msgspec.to_builtins(row))}\n" for row in writing.outcome.rows)
             (folder / _UNIT_ROWS).write_text(lines, encoding="ascii")
-            facts = {
-                "name": unit.name,
-                "kind": str(unit.kind),
-                "settings": unit.settings,
-                "seconds": round(time.monotonic() - started + writing.outcome.earlier_seconds, 3),
-                "rows_sha256": hashlib.sha256(lines.encode()).hexdigest(),
-                **({"made_with": dict(made_with)} if made_with else {}),
-            }
-            (folder / _UNIT).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="ascii")
+            facts = UnitFacts(
+                name=unit.name,
+                kind=str(unit.kind),
+                settings=unit.settings,
+                seconds=round(time.monotonic() - started + writing.outcome.earlier_seconds, 3),
+                rows_sha256=hashlib.sha256(lines.encode()).hexdigest(),
+                made_with=made_with or {},
+            )
+            (folder / _UNIT).write_bytes(_readable(facts))
         shutil.rmtree(self.unfinished(key), ignore_errors=True)
         (self.path / "failures" / f"{key}.json").unlink(missing_ok=True)
 
-    def seconds(self, key: str) -> float:
-        """What a finished unit took."""
-        facts = _read_json(self.result(key) / _UNIT)
-        seconds = facts.get("seconds")
-        if not isinstance(seconds, int | float):
-            raise StorageError(f"{self.result(key) / _UNIT}: seconds {seconds!r}; wanted a number")
-        return float(seconds)
+    def facts(self, key: str) -> UnitFacts:
+        """What a finished unit was, and what it took.
 
-    def made_with(self, key: str) -> dict[str, Any]:
-        """Commit and versions of the code that did a finished unit; empty if it does not say."""
-        found = _read_json(self.result(key) / _UNIT).get("made_with")
-        return found if isinstance(found, dict) else {}
+        Raises:
+            StorageError: if what was written of it is damaged.
+        """
+        return _read(self.result(key) / _UNIT, UnitFacts)
 
     def rows(self, key: str) -> list[dict[str, Any]]:
         """Rows of a finished unit.
@@ -233,30 +267,28 @@ class Store:
         Raises:
             StorageError: if they are not those that were written.
         """
-        facts = _read_json(self.result(key) / _UNIT)
         path = self.result(key) / _UNIT_ROWS
         try:
             content = path.read_bytes()
         except OSError as error:
             raise StorageError(f"{path}: cannot be read ({error.strerror or error})") from error
-        if hashlib.sha256(content).hexdigest() != facts.get("rows_sha256"):
+        if hashlib.sha256(content).hexdigest() != self.facts(key).rows_sha256:
             raise StorageError(f"{path}: damaged; wanted its SHA-256 as {_UNIT} states it (remove the directory)")
-        return [json.loads(line) for line in content.splitlines()]
+        return [msgspec.json.decode(line) for line in content.splitlines()]
 
     def record_failure(self, key: str, failure: Failure) -> None:
         """Note that a unit failed."""
-        self.write_json(f"failures/{key}.json", asdict(failure))
+        self.write(f"failures/{key}.json", failure)
 
     def failure(self, key: str) -> Failure | None:
         """Why a unit failed, if it did."""
         path = self.path / "failures" / f"{key}.json"
         try:
-            facts = _read_json(path)
+            return _read(path, Failure)
         except StorageError:
             if path.is_file():
                 raise
             return None  # there is none, or somebody else has just forgotten it
-        return Failure(**{name: str(facts.get(name, "")) for name in ("name", "reason", "traceback")})
 
     def forget_failure(self, key: str) -> None:
         """Let a failed unit be tried again."""
@@ -266,8 +298,8 @@ class Store:
         """Units that processes work on now, by key."""
         found = {}
         for marker in sorted((self.path / "running").glob("*.json")):
-            with contextlib.suppress(StorageError, TypeError):  # gone since, because the unit ended
-                running = Running(**_read_json(marker))
+            with contextlib.suppress(StorageError):  # gone since, because the unit ended
+                running = _read(marker, Running)
                 if self._is_locked(marker.stem):
                     found[marker.stem] = running
         return found
@@ -276,8 +308,8 @@ class Store:
         """Units that a process had taken when it died, by key."""
         found = {}
         for marker in sorted((self.path / "running").glob("*.json")):
-            with contextlib.suppress(StorageError, TypeError):
-                running = Running(**_read_json(marker))
+            with contextlib.suppress(StorageError):
+                running = _read(marker, Running)
                 if running.process == process and not self._is_locked(marker.stem):
                     found[marker.stem] = running
         return found
@@ -310,13 +342,15 @@ class Writing:
         self.outcome: Outcome | None = None
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _readable(value: Struct) -> bytes:
+    """JSON with a line for each key, in order."""
+    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
+
+
+def _read(path: Path, kind: type[Kept]) -> Kept:
     try:
-        value = json.loads(path.read_bytes())
+        return msgspec.json.decode(path.read_bytes(), type=kind)
     except OSError as error:
         raise StorageError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (ValueError, RecursionError) as error:
-        raise StorageError(f"{path}: damaged; wanted JSON") from error
-    if not isinstance(value, dict):
-        raise StorageError(f"{path}: damaged; wanted a JSON object")
-    return value
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise StorageError(f"{path}: damaged ({error}); wanted it as protoglot study run writes it") from error

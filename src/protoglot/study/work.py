@@ -35,7 +35,7 @@ from protoglot.splits import Split, few_shot_sample, first_characters, split_sen
 from protoglot.study.config import CALIBRATED
 from protoglot.study.ngram_choice import choose_ngram
 from protoglot.study.plan import Unit, UnitKind
-from protoglot.study.rows import KEY_DIGITS, Row, make_row
+from protoglot.study.rows import KEY_DIGITS, Row, ScoreRow, SignalToNoiseRow, TextRow, UnigramRow
 from protoglot.study.scheduling import Interrupted, Place, Runner
 from protoglot.study.store import Outcome
 from protoglot.study.text import ShortenedCorpus, UnchangedCorpus
@@ -117,14 +117,14 @@ class Desk:
         counts: Counter[str] = Counter()
         for sentence in self._split(settings["language"]).train:
             counts.update(sentence)
-        row = {
-            "language": settings["language"],
-            "name": settings["language_name"],
-            "family": settings["family"],
-            "counts": dict(sorted(counts.items())),
-            "unit": place.key[:KEY_DIGITS],
-        }
-        return Outcome([make_row("unigram", row)])
+        row = UnigramRow(
+            language=settings["language"],
+            name=settings["language_name"],
+            family=settings["family"],
+            counts=dict(sorted(counts.items())),
+            unit=place.key[:KEY_DIGITS],
+        )
+        return Outcome([row])
 
     def _score_ngram(self, unit: Unit, place: Place) -> Outcome:
         started = time.monotonic()
@@ -300,28 +300,26 @@ class Desk:
         text = make_scored_text(self._test(settings), learned.vocabulary, learned.features)
         score = evaluate(learned.network, {settings["language"]: text})[settings["language"]]
         sentences = 0 if regime == "zero-shot" else settings.get("sentences")
-        rows = [_score_row(unit, place, score, started, regime=regime, method=method, sentences=sentences)]
+        rows: list[Row] = [
+            _score_row(unit, place, score, started, regime=regime, method=method, sentences=sentences)
+        ]
         if settings["generated_characters"]:
             config = GenerationConfig(length=settings["generated_characters"], temperature=settings["temperature"])
             written = generate(
                 learned.network, learned.vocabulary, learned.features, config, seed=settings["seed"]
             )
-            rows.append(
-                make_row(
-                    "text",
-                    {
-                        "language": settings["language"],
-                        "partition": settings.get("partition"),
-                        "conditioning": settings["conditioning"],
-                        "method": method,
-                        "regime": regime,
-                        "sentences": sentences,
-                        "temperature": settings["temperature"],
-                        "text": written[0],
-                        "unit": place.key[:KEY_DIGITS],
-                    },
-                )
+            row = TextRow(
+                language=settings["language"],
+                partition=settings.get("partition"),
+                conditioning=settings["conditioning"],
+                method=method,
+                regime=regime,
+                sentences=sentences,
+                temperature=settings["temperature"],
+                text=written[0],
+                unit=place.key[:KEY_DIGITS],
             )
+            rows.append(row)
         return Outcome(rows)
 
     def _read_split(self, language: str) -> Split:
@@ -367,31 +365,26 @@ def _score_row(
     *,
     regime: str,
     method: str,
-    network: str | None = None,
     sentences: int | None = None,
-) -> Row:
+) -> ScoreRow:
     settings: Any = unit.settings
-    return make_row(
-        "score",
-        {
-            "language": settings["language"],
-            "partition": settings.get("partition"),
-            "regime": regime,
-            "conditioning": settings.get("conditioning"),
-            "method": method,
-            "network": network,
-            "sentences": settings.get("sentences", sentences),
-            "sample": settings.get("sample"),
-            "seed": settings["seed"],
-            "nats": score.nats,
-            "characters": score.num_characters,
-            "seconds": round(time.monotonic() - started, 3),
-            "unit": place.key[:KEY_DIGITS],
-        },
+    return ScoreRow(
+        language=settings["language"],
+        partition=settings.get("partition"),
+        regime=regime,
+        conditioning=settings.get("conditioning"),
+        method=method,
+        sentences=settings.get("sentences", sentences),
+        sample=settings.get("sample"),
+        seed=settings["seed"],
+        nats=score.nats,
+        characters=score.num_characters,
+        seconds=round(time.monotonic() - started, 3),
+        unit=place.key[:KEY_DIGITS],
     )
 
 
-def _signal_rows(unit: Unit, place: Place, prior: UniversalPrior) -> list[Row]:
+def _signal_rows(unit: Unit, place: Place, prior: UniversalPrior) -> list[SignalToNoiseRow]:
     """Densities of log10 |mean| / standard deviation, of all weights and of each by name (appendix B)."""
     settings: Any = unit.settings
     found = {name: values.flatten().cpu().numpy() for name, values in prior.signal_to_noise().items()}
@@ -400,19 +393,14 @@ def _signal_rows(unit: Unit, place: Place, prior: UniversalPrior) -> list[Row]:
     for layer, values in layers.items():
         logarithms = np.log10(np.maximum(values.astype(np.float64), 10 ** _SIGNAL_EDGES[0]))
         counts, _ = np.histogram(np.minimum(logarithms, _SIGNAL_EDGES[-1]), bins=_SIGNAL_EDGES)
-        widths = np.diff(_SIGNAL_EDGES)
-        density = counts / (math.fsum(counts.tolist()) * widths)
-        rows.append(
-            make_row(
-                "signal-to-noise",
-                {
-                    "partition": settings["partition"],
-                    "conditioning": settings["conditioning"],
-                    "layer": layer,
-                    "edges": [round(edge, 6) for edge in _SIGNAL_EDGES.tolist()],
-                    "density": [round(value, 6) for value in density.tolist()],
-                    "unit": place.key[:KEY_DIGITS],
-                },
-            )
+        density = counts / (math.fsum(counts.tolist()) * np.diff(_SIGNAL_EDGES))
+        row = SignalToNoiseRow(
+            partition=settings["partition"],
+            conditioning=settings["conditioning"],
+            layer=layer,
+            edges=[round(edge, 6) for edge in _SIGNAL_EDGES.tolist()],
+            density=[round(value, 6) for value in density.tolist()],
+            unit=place.key[:KEY_DIGITS],
         )
+        rows.append(row)
     return rows

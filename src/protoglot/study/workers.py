@@ -87,7 +87,7 @@ class Watcher:
         states = states_of(self._store, self._plan, self._keys, known_done=self._measured)
         for name, state in states.items():
             if state is State.DONE and name not in self._measured:
-                self._measured[name] = self._store.seconds(self._keys[name])
+                self._measured[name] = self._store.facts(self._keys[name]).seconds
         expected = expected_seconds(self._plan, self._measured, num_workers=self._num_workers)
         running = {each.name: each for each in self._store.running().values()}
         left = 0.0
