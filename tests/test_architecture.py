@@ -54,7 +54,7 @@ ROOMS = [
 WITHOUT_TORCH = [
     *("protoglot", "protoglot.corpus", "protoglot.vocabulary", "protoglot.typology", "protoglot.folds"),
     *("protoglot.probing", "protoglot.report.write", "protoglot.report.averages"),
-    *("protoglot.study.session", "protoglot.study.workers"),
+    *("protoglot.study.session", "protoglot.study.scheduling"),
     "protoglot.description",
     "protoglot.reading.reader",
     *("protoglot.api", "protoglot.reader_model", "protoglot.rivals", "protoglot.loading"),

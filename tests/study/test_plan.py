@@ -20,8 +20,7 @@ from protoglot.study.config import (
     parse_config,
 )
 from protoglot.study.costs import estimate, expected_seconds
-from protoglot.study.plan import UnitKind, make_plan
-from protoglot.study.store import unit_keys
+from protoglot.study.plan import UnitKind, make_plan, with_keys
 from study.fake import CONFIG
 
 CODES = ("eus", "fra", "tur", "wol", "zul")
@@ -37,7 +36,7 @@ BASE = StudyConfig(
 
 def keys_of(config, records=RECORDS, **changed_text):
     digests = {record.code: f"text of {record.code}" for record in records} | changed_text
-    return unit_keys(make_plan(config, records), digests)
+    return {unit.name: unit.key for unit in with_keys(make_plan(config, records), digests)}
 
 
 subsets = st.sets(st.sampled_from(CODES)).map(lambda codes: tuple(sorted(codes)) or "all")

@@ -5,6 +5,7 @@ import os
 import platform
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ def describe_versions() -> dict[str, str]:
     return found
 
 
+@cache
 def describe_code() -> dict[str, object]:
     """Commit and versions, which tell apart what different code has made."""
     return {"commit": find_commit(), "versions": describe_versions()}

@@ -1,9 +1,10 @@
 """From a study to its units of work, and which of them need which others."""
 
 import difflib
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from protoglot.corpus.interface import LanguageRecord
@@ -68,6 +69,12 @@ class Unit:
     texts: tuple[str, ...] = ()
     """Codes of the languages whose text it reads."""
 
+    key: str = ""
+    """SHA-256 of all that decides its outcome; empty as long as the text is not known."""
+
+    keys_of_needs: Mapping[str, str] = field(default_factory=dict)
+    """What for -> key of the unit that must be done before."""
+
 
 def make_plan(config: StudyConfig, records: Sequence[LanguageRecord]) -> tuple[Unit, ...]:
     """The units of a study, each after those it needs.
@@ -81,6 +88,31 @@ def make_plan(config: StudyConfig, records: Sequence[LanguageRecord]) -> tuple[U
         SplitError: for partitions that cannot be made.
     """
     return tuple(_Planner(config, records).units())
+
+
+def with_keys(plan: Sequence[Unit], digests: Mapping[str, str]) -> tuple[Unit, ...]:
+    """The units of a plan with their keys.
+
+    A key is the SHA-256 of a unit's kind and the version of the code for it, its settings, the keys of the units it
+    needs, and the text it reads.
+
+    Args:
+        plan: units, each after those it needs.
+        digests: of the text of each language, by code.
+    """
+    found: dict[str, Unit] = {}
+    for unit in plan:
+        keys_of_needs = {purpose: found[name].key for purpose, name in unit.needs.items()}
+        identity = {
+            "kind": str(unit.kind),
+            "version": VERSIONS[unit.kind],
+            "settings": unit.settings,
+            "needs": keys_of_needs,
+            "texts": {code: digests[code] for code in unit.texts},
+        }
+        key = hashlib.sha256(canonical(identity).encode()).hexdigest()
+        found[unit.name] = replace(unit, key=key, keys_of_needs=keys_of_needs)
+    return tuple(found.values())
 
 
 class _Planner:

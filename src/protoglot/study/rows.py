@@ -4,7 +4,7 @@ import gzip
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +102,7 @@ class FailureRow(Row, frozen=True, kw_only=True, tag="failure"):
     reason: str
 
 
-def gather_rows(
-    store: Store, plan: Sequence[Unit], keys: Mapping[str, str], config: dict[str, Any]
-) -> Iterator[Row | dict[str, Any]]:
+def gather_rows(store: Store, plan: Sequence[Unit], config: dict[str, Any]) -> Iterator[Row | dict[str, Any]]:
     """All rows of a study: its environments, those of its finished units in the order of the plan, its failures.
 
     There is an environment for each commit and set of versions that units were done with.
@@ -114,12 +112,11 @@ def gather_rows(
     Args:
         store: the study's directory.
         plan: its units.
-        keys: of the units, by name.
         config: the study as JSON values.
     """
-    done = [unit for unit in plan if store.is_done(keys[unit.name])]
+    done = [unit for unit in plan if store.is_done(unit.key)]
     environment = store.environment()
-    facts = {unit.name: store.facts(keys[unit.name]) for unit in done}
+    facts = {unit.name: store.facts(unit.key) for unit in done}
     seconds: dict[str, list[float]] = {}
     for found in facts.values():
         made_with = found.made_with or {"commit": environment.commit, "versions": environment.versions}
@@ -134,11 +131,11 @@ def gather_rows(
             seconds=round(math.fsum(spent), 3),
         )
     for unit in done:
-        yield from store.rows(keys[unit.name])
+        yield from store.rows(unit.key)
     for unit in plan:
-        failure = store.failure(keys[unit.name])
+        failure = store.failure(unit.key)
         if failure is not None:
-            yield FailureRow(unit=keys[unit.name][:KEY_DIGITS], what=unit.name, reason=failure.reason)
+            yield FailureRow(unit=unit.key[:KEY_DIGITS], what=unit.name, reason=failure.reason)
 
 
 def write_rows(path: Path, rows: Iterable[Row | dict[str, Any]]) -> int:

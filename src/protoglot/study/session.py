@@ -11,10 +11,11 @@ from protoglot.corpus.selection import select_languages, select_script
 from protoglot.errors import ConfigError
 from protoglot.folds import paper_partitions
 from protoglot.study.config import StudyConfig, parse_config, read_config
+from protoglot.study.doing import PlanFacts
 from protoglot.study.environment import describe_machine, describe_versions, find_commit
-from protoglot.study.plan import Unit, make_plan
+from protoglot.study.plan import Unit, make_plan, with_keys
 from protoglot.study.rows import gather_rows, write_rows
-from protoglot.study.store import CONFIG, ENVIRONMENT, ROWS, STUDY, Environment, Store, StudyFacts, unit_keys
+from protoglot.study.store import CONFIG, ENVIRONMENT, ROWS, STUDY, Environment, Store, StudyFacts
 from protoglot.study.text import digest_of
 
 
@@ -29,12 +30,14 @@ class Study:
     records: tuple[LanguageRecord, ...]
     digests: Mapping[str, str]
     plan: tuple[Unit, ...]
-    keys: Mapping[str, str]
+
+    def facts(self, num_threads: int) -> PlanFacts:
+        """What whoever does its units must know, with the CPU threads of each process."""
+        return PlanFacts(corpus=self.corpus, digests=tuple(sorted(self.digests.items())), num_threads=num_threads)
 
     def write_rows(self, store: Store, path: Path | None = None) -> int:
         """Gather all rows into one file, by default in the study's directory; return how many."""
-        rows = gather_rows(store, self.plan, self.keys, self.config.to_json())
-        return write_rows(path or store.path / ROWS, rows)
+        return write_rows(path or store.path / ROWS, gather_rows(store, self.plan, self.config.to_json()))
 
 
 def plan_study(config_path: Path, corpus_name: str | None) -> tuple[StudyConfig, tuple[Unit, ...]]:
@@ -124,8 +127,7 @@ def _study(
         corpus=name,
         records=tuple(records),
         digests=digests,
-        plan=plan,
-        keys=unit_keys(plan, digests),
+        plan=with_keys(plan, digests),
     )
 
 

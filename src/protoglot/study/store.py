@@ -1,4 +1,4 @@
-"""The directory of a study: finished units under their keys, locks, failures, and what is unfinished.
+"""The directory of a study: finished units under their keys, claims, failures, and what is unfinished.
 
 ::
 
@@ -7,16 +7,14 @@
     environment.json     where and when it ran
     units/KEY/           a finished unit: unit.json, rows.jsonl and what other units need of it
     unfinished/KEY/      what a unit that can go on has left, such as checkpoints
-    running/KEY.json     who works on a unit; believed only while the lock is held
     failures/KEY.json    why a unit failed
-    locks/KEY.lock       held by the process that works on a unit, and released when it ends, however it ends
+    claims/KEY.json      who works on a unit (see :mod:`protoglot.study.claims`)
 
 A unit's directory is written aside and renamed, so that a unit is there whole or not at all.
 """
 
 import contextlib
 import hashlib
-import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,13 +23,14 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from filelock import FileLock, Timeout
 from msgspec import Meta, Struct
 
 from protoglot.corpus.interface import LanguageRecord
 from protoglot.errors import StorageError
 from protoglot.storage import directory_written_whole, write_atomically
-from protoglot.study.plan import VERSIONS, Unit, canonical
+from protoglot.study.claims import Claim, claimed, is_claimed, is_orphaned, read_claim, remove_orphan
+from protoglot.study.environment import describe_code
+from protoglot.study.plan import Unit, canonical
 
 CONFIG = "config.toml"
 STUDY = "study.json"
@@ -41,38 +40,6 @@ _UNIT = "unit.json"
 _UNIT_ROWS = "rows.jsonl"
 
 Kept = TypeVar("Kept", bound=Struct)
-
-
-def unit_keys(plan: Sequence[Unit], digests: Mapping[str, str]) -> dict[str, str]:
-    """The key of each unit, by name: SHA-256 of all that decides its outcome.
-
-    That is its kind and the version of the code for it, its settings, the keys of the units it needs, and the text
-    it reads.
-
-    Args:
-        plan: units, each after those it needs.
-        digests: of the text of each language, by code.
-    """
-    keys: dict[str, str] = {}
-    for unit in plan:
-        identity = {
-            "kind": str(unit.kind),
-            "version": VERSIONS[unit.kind],
-            "settings": unit.settings,
-            "needs": {purpose: keys[name] for purpose, name in unit.needs.items()},
-            "texts": {code: digests[code] for code in unit.texts},
-        }
-        keys[unit.name] = hashlib.sha256(canonical(identity).encode()).hexdigest()
-    return keys
-
-
-class Running(Struct, frozen=True, kw_only=True):
-    """A unit that somebody works on."""
-
-    name: str
-    process: int
-    started: float
-    """Seconds since the epoch."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):
@@ -145,7 +112,7 @@ class Store:
             foreign = path.is_dir() and not (path / CONFIG).is_file() and any(path.iterdir())
             if foreign or (path.exists() and not path.is_dir()):
                 raise StorageError(f"{path}: holds something else; wanted a new directory, or that of a study")
-            for name in ("units", "unfinished", "running", "failures", "locks"):
+            for name in ("units", "unfinished", "failures", "claims"):
                 if (path / CONFIG).is_file():
                     (path / name).mkdir(exist_ok=True)
         except OSError as error:
@@ -199,42 +166,39 @@ class Store:
         return (self.result(key) / _UNIT).is_file()
 
     @contextlib.contextmanager
-    def claim(self, key: str, name: str) -> Iterator[bool]:
+    def claim(self, unit: Unit) -> Iterator[bool]:
         """Try to take a unit for this process; gives whether it was free, and not done in the meantime."""
-        lock = FileLock(self.path / "locks" / f"{key}.lock", timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            yield False
-            return
-        except OSError as error:
-            raise StorageError(f"{lock.lock_file}: cannot be written ({error.strerror or error})") from error
-        try:
-            if self.is_done(key):
-                yield False
-                return
-            marker = self.path / "running" / f"{key}.json"
-            self._remove_leftovers(key)
-            running = Running(name=name, process=os.getpid(), started=time.time())
-            write_atomically(marker, _readable(running))
-            try:
+        with claimed(self._claim(unit.key), unit.name) as free:
+            if free and not self.is_done(unit.key):
+                self._remove_leftovers(unit.key)
                 yield True
-            finally:
-                marker.unlink(missing_ok=True)
-        finally:
-            lock.release()
+            else:
+                yield False
+
+    def is_claimed(self, key: str) -> bool:
+        """Whether somebody works on a unit."""
+        return is_claimed(self._claim(key))
+
+    def is_orphaned(self, key: str) -> bool:
+        """Whether the process that worked on a unit has died at it."""
+        return is_orphaned(self._claim(key))
+
+    def remove_orphan(self, key: str) -> None:
+        """Remove the claim of a process that has died."""
+        remove_orphan(self._claim(key))
+
+    def running(self) -> dict[str, Claim]:
+        """Units that processes work on now, by key."""
+        claims = {
+            path.stem: read_claim(path) for path in (self.path / "claims").glob("*.json") if is_claimed(path)
+        }
+        return {key: claim for key, claim in sorted(claims.items()) if claim is not None}
 
     @contextlib.contextmanager
-    def written(self, key: str, unit: Unit, made_with: Mapping[str, object] | None = None) -> Iterator["Writing"]:
-        """Give a place for the result of a claimed unit; it counts only if the block ends without an error.
-
-        Args:
-            key: of the unit.
-            unit: itself, to be described with its result.
-            made_with: commit and versions of the code that does it.
-        """
+    def written(self, unit: Unit) -> Iterator["Writing"]:
+        """Give a place for the result of a claimed unit; it counts only if the block ends without an error."""
         started = time.monotonic()
-        with directory_written_whole(self.result(key)) as folder:
+        with directory_written_whole(self.result(unit.key)) as folder:
             writing = Writing(folder)
             yield writing
             if writing.outcome is None:
@@ -247,11 +211,11 @@ class Store:
                 settings=unit.settings,
                 seconds=round(time.monotonic() - started + writing.outcome.earlier_seconds, 3),
                 rows_sha256=hashlib.sha256(lines.encode()).hexdigest(),
-                made_with=made_with or {},
+                made_with=describe_code(),
             )
             (folder / _UNIT).write_bytes(_readable(facts))
-        shutil.rmtree(self.unfinished(key), ignore_errors=True)
-        (self.path / "failures" / f"{key}.json").unlink(missing_ok=True)
+        shutil.rmtree(self.unfinished(unit.key), ignore_errors=True)
+        self.forget_failure(unit.key)
 
     def facts(self, key: str) -> UnitFacts:
         """What a finished unit was, and what it took.
@@ -294,34 +258,8 @@ class Store:
         """Let a failed unit be tried again."""
         (self.path / "failures" / f"{key}.json").unlink(missing_ok=True)
 
-    def running(self) -> dict[str, Running]:
-        """Units that processes work on now, by key."""
-        found = {}
-        for marker in sorted((self.path / "running").glob("*.json")):
-            with contextlib.suppress(StorageError):  # gone since, because the unit ended
-                running = _read(marker, Running)
-                if self._is_locked(marker.stem):
-                    found[marker.stem] = running
-        return found
-
-    def abandoned_by(self, process: int) -> dict[str, Running]:
-        """Units that a process had taken when it died, by key."""
-        found = {}
-        for marker in sorted((self.path / "running").glob("*.json")):
-            with contextlib.suppress(StorageError):
-                running = _read(marker, Running)
-                if running.process == process and not self._is_locked(marker.stem):
-                    found[marker.stem] = running
-        return found
-
-    def _is_locked(self, key: str) -> bool:
-        lock = FileLock(self.path / "locks" / f"{key}.lock", timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            return True
-        lock.release()
-        return False
+    def _claim(self, key: str) -> Path:
+        return self.path / "claims" / f"{key}.json"
 
     def _remove_leftovers(self, key: str) -> None:
         """What a process that was killed left half-written."""

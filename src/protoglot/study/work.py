@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,10 +33,10 @@ from protoglot.prior.universal import UniversalPrior
 from protoglot.scores import Score
 from protoglot.splits import Split, few_shot_sample, first_characters, split_sentences
 from protoglot.study.config import CALIBRATED
+from protoglot.study.doing import Interrupted, Place, PlanFacts, Runner
 from protoglot.study.ngram_choice import choose_ngram
 from protoglot.study.plan import Unit, UnitKind
 from protoglot.study.rows import KEY_DIGITS, Row, ScoreRow, SignalToNoiseRow, TextRow, UnigramRow
-from protoglot.study.scheduling import Interrupted, Place, Runner
 from protoglot.study.store import Outcome
 from protoglot.study.text import ShortenedCorpus, UnchangedCorpus
 from protoglot.trained import TrainedModel, load_trained, save_trained
@@ -50,9 +50,6 @@ from protoglot.tuning import START, Trials, Tuner, TuningConfig, tuning_identity
 from protoglot.typology import Typology
 from protoglot.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from protoglot.study.workers import Assignment
-
 MODEL = "model"
 PRIOR = "prior"
 _SAMPLES_PER_SEED = 1_000
@@ -60,15 +57,16 @@ _SIGNAL_EDGES = np.linspace(-6.0, 4.0, 101)
 """Of the histogram of log10 |mean| / standard deviation; what lies outside counts at the ends."""
 
 
-def make_runner(assignment: "Assignment") -> Runner:
-    """The runner of a worker process.
+def make_runner(facts: PlanFacts) -> Runner:
+    """What does the units of a study in this process.
 
     Raises:
         CorpusError: if the corpus is not there.
     """
-    prepare_cpu(assignment.num_threads)
-    corpus = select_languages(open_corpus(assignment.corpus), tuple(assignment.digests))
-    return Desk(UnchangedCorpus(corpus, assignment.digests), corpus_name=assignment.corpus).run
+    prepare_cpu(facts.num_threads)
+    digests = dict(facts.digests)
+    corpus = select_languages(open_corpus(facts.corpus), tuple(digests))
+    return Desk(UnchangedCorpus(corpus, digests), corpus_name=facts.corpus).run
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,7 @@ class Desk:
             name=settings["language_name"],
             family=settings["family"],
             counts=dict(sorted(counts.items())),
-            unit=place.key[:KEY_DIGITS],
+            unit=unit.key[:KEY_DIGITS],
         )
         return Outcome([row])
 
@@ -133,7 +131,7 @@ class Desk:
         order, smoothing = choose_ngram(sample, settings["orders"])
         ngram = NGram.train(sample, Vocabulary.of(sample), order=order, smoothing=smoothing)
         score = ngram.score(self._test(settings))
-        return Outcome([_score_row(unit, place, score, started, regime="few-shot", method="n-gram")])
+        return Outcome([_score_row(unit, score, started, regime="few-shot", method="n-gram")])
 
     def _train(self, unit: Unit, place: Place) -> Outcome:
         """Train in the unfinished directory, whose checkpoints survive anything; keep the model alone."""
@@ -202,7 +200,7 @@ class Desk:
                 raise Interrupted
             prior = replace(prior, spread=spread)
         prior.save(place.folder / PRIOR)
-        return Outcome(_signal_rows(unit, place, prior))
+        return Outcome(_signal_rows(unit, prior))
 
     def _tune(self, unit: Unit, place: Place) -> Outcome:
         settings: Any = unit.settings
@@ -253,9 +251,7 @@ class Desk:
             frequencies=prior.frequencies,
         )
         score = model.score(self._test(settings))
-        return Outcome(
-            [_score_row(unit, place, score, started, regime="zero-shot", method=CALIBRATED, sentences=0)]
-        )
+        return Outcome([_score_row(unit, score, started, regime="zero-shot", method=CALIBRATED, sentences=0)])
 
     def _score_few_shot(self, unit: Unit, place: Place) -> Outcome:
         started = time.monotonic()
@@ -300,9 +296,7 @@ class Desk:
         text = make_scored_text(self._test(settings), learned.vocabulary, learned.features)
         score = evaluate(learned.network, {settings["language"]: text})[settings["language"]]
         sentences = 0 if regime == "zero-shot" else settings.get("sentences")
-        rows: list[Row] = [
-            _score_row(unit, place, score, started, regime=regime, method=method, sentences=sentences)
-        ]
+        rows: list[Row] = [_score_row(unit, score, started, regime=regime, method=method, sentences=sentences)]
         if settings["generated_characters"]:
             config = GenerationConfig(length=settings["generated_characters"], temperature=settings["temperature"])
             written = generate(
@@ -317,7 +311,7 @@ class Desk:
                 sentences=sentences,
                 temperature=settings["temperature"],
                 text=written[0],
-                unit=place.key[:KEY_DIGITS],
+                unit=unit.key[:KEY_DIGITS],
             )
             rows.append(row)
         return Outcome(rows)
@@ -359,7 +353,6 @@ class Desk:
 
 def _score_row(
     unit: Unit,
-    place: Place,
     score: Score,
     started: float,
     *,
@@ -380,11 +373,11 @@ def _score_row(
         nats=score.nats,
         characters=score.num_characters,
         seconds=round(time.monotonic() - started, 3),
-        unit=place.key[:KEY_DIGITS],
+        unit=unit.key[:KEY_DIGITS],
     )
 
 
-def _signal_rows(unit: Unit, place: Place, prior: UniversalPrior) -> list[SignalToNoiseRow]:
+def _signal_rows(unit: Unit, prior: UniversalPrior) -> list[SignalToNoiseRow]:
     """Densities of log10 |mean| / standard deviation, of all weights and of each by name (appendix B)."""
     settings: Any = unit.settings
     found = {name: values.flatten().cpu().numpy() for name, values in prior.signal_to_noise().items()}
@@ -400,7 +393,7 @@ def _signal_rows(unit: Unit, place: Place, prior: UniversalPrior) -> list[Signal
             layer=layer,
             edges=[round(edge, 6) for edge in _SIGNAL_EDGES.tolist()],
             density=[round(value, 6) for value in density.tolist()],
-            unit=place.key[:KEY_DIGITS],
+            unit=unit.key[:KEY_DIGITS],
         )
         rows.append(row)
     return rows
