@@ -14,6 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "protoglot"
 ROOMS = [
     ["protoglot"],
     ["protoglot.errors", "protoglot.data"],
+    ["protoglot.complaints"],
     ["protoglot.storage", "protoglot.text", "protoglot.languages", "protoglot.scripts", "protoglot.relatives"],
     ["protoglot.corpus.interface", "protoglot.splits", "protoglot.vocabulary", "protoglot.typology"],
     ["protoglot.corpus"],

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from protoglot.corpus.opening import open_corpus
+from protoglot.report.rows import ScoreRow
 from protoglot.study.doing import Ending, Place, PlanFacts, attempt
 from protoglot.study.plan import Unit
-from protoglot.study.rows import ScoreRow
 from protoglot.study.scheduling import run_units
 from protoglot.study.session import start_study
 from protoglot.study.store import Outcome
@@ -93,8 +93,13 @@ class FakeRunner:
         note(directory, "end", unit)
         row = ScoreRow(
             language=unit.name,
+            partition=None,
             regime="joint",
+            conditioning=None,
             method="joint",
+            network=None,
+            sentences=None,
+            sample=None,
             seed=0,
             nats=int(unit.key[:8], 16) / 7,
             characters=1,

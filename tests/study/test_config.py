@@ -85,7 +85,7 @@ def change(old: str, new: str) -> str:
             "few_shot[1].conditionings: none",
         ),
         (change('["bare", "oest"]', "[]"), "zero_shot[1].conditionings: []; wanted a list of some of"),
-        (change("[scoring]", f"[scoring]\ntemperature = 1{'0' * 400}"), "0; wanted a number from 0"),
+        (change("[scoring]", f"[scoring]\ntemperature = 1{'0' * 400}"), "0...; wanted a number from 0"),
         (CONFIG.split("[[zero_shot]]")[0], "nothing to score"),
         ("name = ", "not TOML"),
         (change('name = "fake"', "name = 1"), "name: 1; wanted a text in quotes"),

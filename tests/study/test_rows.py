@@ -4,23 +4,9 @@ import json
 import pytest
 
 from protoglot.errors import StorageError
-from protoglot.study.rows import ScoreRow, write_rows
+from protoglot.study.rows import write_rows
 from protoglot.study.session import note_environment, open_study
 from study.fake import unit_of, work
-
-
-def test_a_score_that_is_not_a_number_is_no_row():
-    with pytest.raises(ArithmeticError, match="eus: a score of nan nats"):
-        ScoreRow(
-            language="eus",
-            regime="joint",
-            method="joint",
-            seed=0,
-            nats=float("nan"),
-            characters=1,
-            seconds=0,
-            unit="",
-        )
 
 
 def test_gathering_gives_the_same_bytes_whatever_the_order_of_work(fake_study, tmp_path):

@@ -6,10 +6,11 @@ from collections import Counter
 import pytest
 
 from protoglot.corpus.opening import open_corpus
+from protoglot.scores import Score
 from protoglot.splits import split_sentences
 from protoglot.study.progress import State, states_of
 from protoglot.study.session import start_study
-from protoglot.study.work import MODEL, Desk, make_runner
+from protoglot.study.work import MODEL, Desk, _score_row, make_runner
 from study.fake import work, write_study
 from test_folds import MarkedCorpus
 
@@ -180,3 +181,9 @@ def test_a_trained_model_is_kept_without_its_checkpoints(finished):
     key = next(unit.key for unit in found.plan if unit.kind == "train")
     kept = {path.name for path in store.result(key).iterdir()}
     assert kept == {MODEL, "rows.jsonl", "unit.json"}
+
+
+def test_a_score_that_is_not_a_number_is_no_row(finished):
+    unit = next(unit for unit in finished[0].plan if unit.kind == "joint")
+    with pytest.raises(ArithmeticError, match=r"eus: a score of nan nats; wanted a finite number"):
+        _score_row(unit, Score(float("nan"), 1), 0.0, regime="joint", method="joint")

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct, field
 
+from protoglot.complaints import FINITE, make_struct
 from protoglot.errors import ConfigError
 from protoglot.prior.methods import MAX_TRIALS
-from protoglot.study.complaints import FINITE, make_struct
 from protoglot.training.budget import Budget
 
 Conditioning = Literal["bare", "oest", "plat"]

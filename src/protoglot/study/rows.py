@@ -9,97 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from protoglot.errors import StorageError
+from protoglot.report.rows import EnvironmentRow, FailureRow, Row
 from protoglot.storage import write_atomically
 from protoglot.study.plan import Unit, canonical
 from protoglot.study.store import Store
 
 KEY_DIGITS = 16
 """Of a unit's key that stand in its rows."""
-
-
-class Row(Struct, frozen=True, kw_only=True, tag_field="kind"):
-    """One thing that a study found. Rows of a kind have all its keys; what does not apply is null."""
-
-
-class ScoreRow(Row, frozen=True, kw_only=True, tag="score"):
-    """One text scored by one model."""
-
-    language: str
-    partition: int | None = None
-    regime: str
-    conditioning: str | None = None
-    method: str
-    network: str | None = None
-    sentences: int | None = None
-    sample: int | None = None
-    seed: int
-    nats: float
-    characters: int
-    seconds: float
-    unit: str
-
-    def __post_init__(self) -> None:
-        if not math.isfinite(self.nats):
-            raise ArithmeticError(f"{self.language}: a score of {self.nats} nats; wanted a finite number")
-
-
-class TextRow(Row, frozen=True, kw_only=True, tag="text"):
-    """Text that a model generated."""
-
-    language: str
-    partition: int | None = None
-    conditioning: str
-    method: str
-    regime: str
-    sentences: int | None = None
-    temperature: float
-    text: str
-    unit: str
-
-
-class UnigramRow(Row, frozen=True, kw_only=True, tag="unigram"):
-    """Counts of the characters of a language's training text."""
-
-    language: str
-    name: str | None
-    family: str | None
-    counts: dict[str, int]
-    unit: str
-
-
-class SignalToNoiseRow(Row, frozen=True, kw_only=True, tag="signal-to-noise"):
-    """Density of log10 of the signal-to-noise ratio of the weights of one prior."""
-
-    partition: int
-    conditioning: str
-    layer: str
-    edges: list[float]
-    density: list[float]
-    unit: str
-
-
-class EnvironmentRow(Row, frozen=True, kw_only=True, tag="environment"):
-    """With what, where and when a part of the study was done."""
-
-    commit: str | None = None
-    versions: dict[str, str] | None = None
-    machine: dict[str, Any] | None = None
-    config: dict[str, Any]
-    started: str | None = None
-    finished: str | None = None
-    seconds: float
-    unit: str | None = None
-
-
-class FailureRow(Row, frozen=True, kw_only=True, tag="failure"):
-    """A unit that failed."""
-
-    unit: str
-    what: str
-    reason: str
 
 
 def gather_rows(store: Store, plan: Sequence[Unit], config: dict[str, Any]) -> Iterator[Row | dict[str, Any]]:
@@ -116,17 +34,19 @@ def gather_rows(store: Store, plan: Sequence[Unit], config: dict[str, Any]) -> I
     """
     done = [unit for unit in plan if store.is_done(unit.key)]
     environment = store.environment()
-    facts = {unit.name: store.facts(unit.key) for unit in done}
     seconds: dict[str, list[float]] = {}
-    for found in facts.values():
-        made_with = found.made_with or {"commit": environment.commit, "versions": environment.versions}
-        seconds.setdefault(canonical(made_with), []).append(found.seconds)
+    for unit in done:
+        facts = store.facts(unit.key)
+        made_with = facts.made_with or {"commit": environment.commit, "versions": environment.versions}
+        seconds.setdefault(canonical(made_with), []).append(facts.seconds)
     for code, spent in sorted(seconds.items()) or [("{}", [])]:
+        made_with = json.loads(code)
         yield EnvironmentRow(
-            **json.loads(code),
+            commit=made_with.get("commit") or "",
+            versions=made_with.get("versions") or {},
             machine=environment.machine,
             started=environment.started,
-            finished=environment.finished,
+            finished=environment.finished or "",
             config=config,
             seconds=round(math.fsum(spent), 3),
         )

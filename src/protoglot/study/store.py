@@ -69,9 +69,9 @@ class Environment(Struct, frozen=True, kw_only=True):
     """Where a study ran last, when it was started first, and when it ended last."""
 
     commit: str | None = None
-    versions: dict[str, str] | None = None
-    machine: dict[str, Any] | None = None
-    started: str | None = None
+    versions: dict[str, Any] = {}
+    machine: dict[str, Any] = {}
+    started: str = ""
     finished: str | None = None
     workers: Annotated[int, Meta(ge=1)] = 1
 

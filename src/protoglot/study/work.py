@@ -30,13 +30,15 @@ from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import AdaptationConfig, Method
 from protoglot.prior.spread import SpreadConfig, measure_spread
 from protoglot.prior.universal import UniversalPrior
+from protoglot.report.rows import Method as RowMethod
+from protoglot.report.rows import Regime, Row, ScoreRow, SignalToNoiseRow, TextRow, UnigramRow
 from protoglot.scores import Score
 from protoglot.splits import Split, few_shot_sample, first_characters, split_sentences
 from protoglot.study.config import CALIBRATED
 from protoglot.study.doing import Interrupted, Place, PlanFacts, Runner
 from protoglot.study.ngram_choice import choose_ngram
 from protoglot.study.plan import Unit, UnitKind
-from protoglot.study.rows import KEY_DIGITS, Row, ScoreRow, SignalToNoiseRow, TextRow, UnigramRow
+from protoglot.study.rows import KEY_DIGITS
 from protoglot.study.store import Outcome
 from protoglot.study.text import ShortenedCorpus, UnchangedCorpus
 from protoglot.trained import TrainedModel, load_trained, save_trained
@@ -117,8 +119,8 @@ class Desk:
             counts.update(sentence)
         row = UnigramRow(
             language=settings["language"],
-            name=settings["language_name"],
-            family=settings["family"],
+            name=settings["language_name"] or "",
+            family=settings["family"] or "",
             counts=dict(sorted(counts.items())),
             unit=unit.key[:KEY_DIGITS],
         )
@@ -288,7 +290,7 @@ class Desk:
         return _Learned(network, vocabulary, features)
 
     def _score(
-        self, unit: Unit, place: Place, learned: _Learned, started: float, *, regime: str, method: str
+        self, unit: Unit, place: Place, learned: _Learned, started: float, *, regime: Regime, method: RowMethod
     ) -> Outcome:
         """Rows of a network's score on a language's test text, and of a text that it generates."""
         settings: Any = unit.settings
@@ -356,17 +358,20 @@ def _score_row(
     score: Score,
     started: float,
     *,
-    regime: str,
-    method: str,
+    regime: Regime,
+    method: RowMethod,
     sentences: int | None = None,
 ) -> ScoreRow:
     settings: Any = unit.settings
+    if not math.isfinite(score.nats):
+        raise ArithmeticError(f"{settings['language']}: a score of {score.nats} nats; wanted a finite number")
     return ScoreRow(
         language=settings["language"],
         partition=settings.get("partition"),
         regime=regime,
         conditioning=settings.get("conditioning"),
         method=method,
+        network=None,
         sentences=settings.get("sentences", sentences),
         sample=settings.get("sample"),
         seed=settings["seed"],
@@ -391,8 +396,8 @@ def _signal_rows(unit: Unit, prior: UniversalPrior) -> list[SignalToNoiseRow]:
             partition=settings["partition"],
             conditioning=settings["conditioning"],
             layer=layer,
-            edges=[round(edge, 6) for edge in _SIGNAL_EDGES.tolist()],
-            density=[round(value, 6) for value in density.tolist()],
+            edges=tuple(round(edge, 6) for edge in _SIGNAL_EDGES.tolist()),
+            density=tuple(round(value, 6) for value in density.tolist()),
             unit=unit.key[:KEY_DIGITS],
         )
         rows.append(row)

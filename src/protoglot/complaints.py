@@ -8,29 +8,37 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from protoglot.errors import ConfigError
+from protoglot.errors import ConfigError, ProtoglotError
 
 Made = TypeVar("Made", bound=msgspec.Struct)
 
 FINITE = 1e300
 """A bound of numbers that keeps infinity out, and goes without saying."""
 
-_PLACE = re.compile(r"(?: - at `\$((?:\.[\w-]+|\[\d+\])*)`)?$")
+_PLACE = re.compile(r"(?: - at `\$((?:\.[\w-]+|\[\d+\]|\[\.\.\.\])*)`)?$")
 _STEP = re.compile(r"\.([\w-]+)|\[(\d+)\]")
 
 
-def make_struct(values: Mapping[str, Any], kind: type[Made], *, name: str) -> Made:
-    """A struct made of JSON or TOML values; ``name`` is that of the file.
+def make_struct(
+    values: Mapping[str, Any], kind: type[Made], *, name: str, complaint: type[ProtoglotError] = ConfigError
+) -> Made:
+    """A struct made of JSON or TOML values.
 
     Checks that a struct makes itself raise a ``ValueError`` that begins with the key.
 
+    Args:
+        values: from the file.
+        kind: of the struct.
+        name: of the file, for messages.
+        complaint: kind of the error.
+
     Raises:
-        ConfigError: at the first key that is unknown, missing, or has a value that is not what is wanted.
+        ProtoglotError: at the first key that is unknown, missing, or has a value that is not what is wanted.
     """
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{name}: {_complaint(error, values, inspect.type_info(kind))}") from error
+        raise complaint(f"{name}: {_complaint(error, values, inspect.type_info(kind))}") from error
 
 
 def _complaint(error: msgspec.ValidationError, found: Any, wanted: inspect.Type) -> str:  # noqa: ANN401
@@ -54,16 +62,16 @@ def _complaint(error: msgspec.ValidationError, found: Any, wanted: inspect.Type)
     if isinstance(wanted, inspect.StructType) and isinstance(found, dict):
         fields = _fields(wanted)
         for unknown in found:
-            if unknown not in fields:
-                return f"{prefix}{unknown}: unknown; wanted {nearest(unknown, list(fields))}"
+            if wanted.forbid_unknown_fields and unknown not in fields:
+                return f"{prefix}{unknown}: unknown; wanted {_nearest(unknown, list(fields))}"
         missing = next(name for name, field in fields.items() if field.required and name not in found)
         return f"{prefix}{missing}: missing; wanted {_describe(fields[missing].type, prefix + missing)}"
     if isinstance(wanted, inspect.LiteralType):
-        return f"{key}: {found!r}; wanted {nearest(found, [str(each) for each in wanted.values])}"
-    return f"{key}: {found!r}; wanted {_describe(whole_list, key)}"
+        return f"{key}: {_shorten(found)}; wanted {_nearest(found, [str(each) for each in wanted.values])}"
+    return f"{key}: {_shorten(found)}; wanted {_describe(whole_list, key)}"
 
 
-def nearest(found: object, known: Sequence[str]) -> str:
+def _nearest(found: object, known: Sequence[str]) -> str:
     """The word that may have been meant, or all of them."""
     near = difflib.get_close_matches(str(found), known, n=1)
     return near[0] if near else f"one of {', '.join(known)}"
@@ -91,6 +99,8 @@ def _describe(wanted: inspect.Type, key: str) -> str:
             return f"a list of some of {', '.join(map(str, values))}, none twice"
         case inspect.VarTupleType(item_type=inspect.IntType() as item):
             return f"a list of different numbers, each {_describe(item, key)}"
+        case inspect.VarTupleType(item_type=inspect.FloatType()):
+            return "a list of numbers"
         case inspect.VarTupleType():
             return "a list of texts, none empty and none twice"
         case inspect.LiteralType(values=(str(word),)):
@@ -101,8 +111,19 @@ def _describe(wanted: inspect.Type, key: str) -> str:
             return f"a whole number from {least}" + (f" to {most}" if most is not None else "")
         case inspect.FloatType(ge=least, gt=above, lt=below):
             bounds = [("from", least), ("above", above), ("below", below if below != FINITE else None)]
-            return "a number " + " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+            return "a number" + " and".join(f" {word} {bound:g}" for word, bound in bounds if bound is not None)
         case inspect.UnionType(types=types):
             return ", or ".join(_describe(each, key) for each in types if not isinstance(each, inspect.NoneType))
+        case inspect.DictType(value_type=inspect.IntType() as value):
+            return f"an object, each value {_describe(value, key)}"
+        case inspect.DictType():
+            return "an object"
+        case inspect.StrType(pattern=None):
+            return "a string"
         case _:
             return "a text in quotes, not empty"
+
+
+def _shorten(value: object, length: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= length else f"{text[:length]}..."
