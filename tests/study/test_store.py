@@ -2,6 +2,7 @@ import pytest
 
 from protoglot.errors import StorageError
 from protoglot.study.progress import State, states_of
+from protoglot.study.session import open_study
 from protoglot.study.store import Failure, Outcome, Store
 from study.fake import unit_of
 
@@ -14,8 +15,7 @@ def unit(fake_study):
 def do(store, unit):
     with store.claim(unit) as free:
         assert free
-        with store.written(unit) as writing:
-            writing.outcome = Outcome([{"kind": "score", "nats": 1.5}])
+        store.keep(unit, lambda folder: Outcome([{"kind": "score", "nats": 1.5}]))
     return unit.key
 
 
@@ -32,13 +32,12 @@ def test_a_finished_unit_gives_back_its_rows(fake_study, unit):
 def test_a_unit_that_breaks_off_leaves_nothing(fake_study, unit):
     _, store = fake_study
 
-    def break_off():
-        with store.claim(unit), store.written(unit) as writing:
-            (writing.folder / "half.txt").write_text("half")
-            raise KeyboardInterrupt
+    def break_off(folder):
+        (folder / "half.txt").write_text("half")
+        raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        break_off()
+    with pytest.raises(KeyboardInterrupt), store.claim(unit):
+        store.keep(unit, break_off)
     assert not store.is_done(unit.key)
     assert list((store.path / "units").iterdir()) == []
     assert store.running() == {}
@@ -96,3 +95,11 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
     with pytest.raises(StorageError, match=r"no config\.toml in it"):
         Store.open(tmp_path)
+
+
+def test_a_language_without_its_digest_is_noticed(fake_study):
+    _, store = fake_study
+    path = store.path / "study.json"
+    path.write_text(path.read_text().replace('"eus": "', '"eux": "'))
+    with pytest.raises(StorageError, match=r"study\.json: no digest of eus; wanted one"):
+        open_study(store.path)

@@ -156,11 +156,11 @@ def test_densities_are_densities(finished):
 
 def test_characters_are_counted_in_training_text_only(finished):
     found, _ = finished
-    corpus = open_corpus(found.corpus)
+    corpus = open_corpus(found.text.corpus)
     for row in rows(finished, "unigram"):
         assert row["name"]
         assert row["counts"] == Counter("".join(split_sentences(corpus.sentences(row["language"])).train))
-    assert len(rows(finished, "unigram")) == len(found.records)
+    assert len(rows(finished, "unigram")) == len(found.text.languages)
 
 
 @pytest.mark.parametrize("sample", range(3))

@@ -174,7 +174,7 @@ def status(directory: Path) -> None:
         f"\nrunning for {format_seconds(time.time() - each.started)}: {each.name}" for each in look.running
     )
     print_table(
-        f"{directory}: study {found.config.name} on {found.corpus}",
+        f"{directory}: study {found.config.name} on {found.text.corpus}",
         table,
         f"{_counts(look)}; about {format_seconds(look.seconds_left)} left{running}",
     )

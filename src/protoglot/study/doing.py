@@ -93,18 +93,21 @@ def do_unit(unit: Unit, facts: PlanFacts, directory: Path) -> Ending:
 
 def attempt(unit: Unit, runner: Runner, store: Store, stop_asked: Callable[[], bool] = lambda: False) -> Ending:
     """Claim a unit, do it, and keep its result, or why there is none."""
+
+    def do(folder: Path) -> Outcome:
+        place = Place(
+            folder=folder,
+            unfinished=store.unfinished(unit.key),
+            needs={purpose: store.result(key) for purpose, key in unit.keys_of_needs.items()},
+            stop_asked=stop_asked,
+        )
+        return runner(unit, place)
+
     with store.claim(unit) as free:
         if not free:
             return Ending.TAKEN
         try:
-            with store.written(unit) as writing:
-                place = Place(
-                    folder=writing.folder,
-                    unfinished=store.unfinished(unit.key),
-                    needs={purpose: store.result(key) for purpose, key in unit.keys_of_needs.items()},
-                    stop_asked=stop_asked,
-                )
-                writing.outcome = runner(unit, place)
+            store.keep(unit, do)
         except Interrupted:
             return Ending.INTERRUPTED
         except Exception as error:

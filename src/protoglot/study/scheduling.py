@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from protoglot.errors import ProtoglotError
+from protoglot.study.claims import is_claimed, is_orphaned, remove_orphan
 from protoglot.study.doing import Ending, PlanFacts, do_unit, prepare_process
 from protoglot.study.plan import Unit
 from protoglot.study.store import Failure, Store
@@ -122,7 +123,7 @@ class Schedule:
         Raises:
             ProtoglotError: if processes die again and again without having begun a unit.
         """
-        lost = [unit for unit in self._at_work.values() if self._store.is_orphaned(unit.key)]
+        lost = [unit for unit in self._at_work.values() if is_orphaned(self._store.claim_path(unit.key))]
         if self._at_work and not lost and not self._stop_asked():
             self._deaths[""] += 1
             if self._deaths[""] > _MAX_IDLE_DEATHS:
@@ -151,10 +152,10 @@ class Schedule:
                 self._done.add(unit.name)
             elif self._store.failure(unit.key) is not None:
                 self._failed.add(unit.name)
-            elif self._store.is_claimed(unit.key):
+            elif is_claimed(self._store.claim_path(unit.key)):
                 busy = True
             else:
-                self._store.remove_orphan(unit.key)  # so that one found later is of this attempt
+                remove_orphan(self._store.claim_path(unit.key))  # so that one found later is of this attempt
                 self._at_work[pool.submit(do_unit, unit, self._facts, self._store.path)] = unit
         return busy
 

@@ -1,6 +1,6 @@
 """From a configuration and a corpus to a plan with keys, and from a study's directory back to them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,14 +8,14 @@ from pathlib import Path
 from protoglot.corpus.interface import Corpus, LanguageRecord
 from protoglot.corpus.opening import open_corpus
 from protoglot.corpus.selection import select_languages, select_script
-from protoglot.errors import ConfigError
+from protoglot.errors import ConfigError, StorageError
 from protoglot.folds import paper_partitions
 from protoglot.study.config import StudyConfig, parse_config, read_config
 from protoglot.study.doing import PlanFacts
 from protoglot.study.environment import describe_machine, describe_versions, find_commit
 from protoglot.study.plan import Unit, make_plan, with_keys
 from protoglot.study.rows import gather_rows, write_rows
-from protoglot.study.store import CONFIG, ENVIRONMENT, ROWS, STUDY, Environment, Store, StudyFacts
+from protoglot.study.store import CONFIG, ENVIRONMENT, ROWS, STUDY, Environment, Store, StudyText
 from protoglot.study.text import digest_of
 
 
@@ -24,16 +24,13 @@ class Study:
     """A study with its text known: what to do, and under which keys."""
 
     config: StudyConfig
-    corpus: str
-    """As the user named it."""
-
-    records: tuple[LanguageRecord, ...]
-    digests: Mapping[str, str]
+    text: StudyText
     plan: tuple[Unit, ...]
 
     def facts(self, num_threads: int) -> PlanFacts:
         """What whoever does its units must know, with the CPU threads of each process."""
-        return PlanFacts(corpus=self.corpus, digests=tuple(sorted(self.digests.items())), num_threads=num_threads)
+        digests = tuple(sorted(self.text.digests.items()))
+        return PlanFacts(corpus=self.text.corpus, digests=digests, num_threads=num_threads)
 
     def write_rows(self, store: Store, path: Path | None = None) -> int:
         """Gather all rows into one file, by default in the study's directory; return how many."""
@@ -81,8 +78,9 @@ def start_study(
         on_language(code)
         digests[code] = digest_of(corpus.sentences(code))
     store = Store.create(directory, config_path.read_text(encoding="utf-8"))
-    store.write(STUDY, StudyFacts(corpus=name, languages=records, digests=digests))
-    return _study(config, name, records, digests, plan), store
+    text = StudyText(corpus=name, languages=records, digests=digests)
+    store.write(STUDY, text)
+    return Study(config=config, text=text, plan=with_keys(plan, digests)), store
 
 
 def open_study(directory: Path) -> tuple[Study, Store]:
@@ -93,9 +91,13 @@ def open_study(directory: Path) -> tuple[Study, Store]:
     """
     store = Store.open(directory)
     config = parse_config((directory / CONFIG).read_text(encoding="utf-8"), name=str(directory / CONFIG))
-    facts = store.study()
-    plan = make_plan(config, facts.languages)
-    return _study(config, facts.corpus, facts.languages, facts.digests, plan), store
+    text = store.text()
+    plan = make_plan(config, text.languages)
+    for code in {code for unit in plan for code in unit.texts} - set(text.digests):
+        raise StorageError(
+            f"{directory / STUDY}: no digest of {code}; wanted one, as protoglot study run writes it"
+        )
+    return Study(config=config, text=text, plan=with_keys(plan, text.digests)), store
 
 
 def note_environment(store: Store, *, num_workers: int, finished: bool) -> None:
@@ -112,22 +114,6 @@ def note_environment(store: Store, *, num_workers: int, finished: bool) -> None:
             finished=now if finished else before.finished,
             workers=num_workers,
         ),
-    )
-
-
-def _study(
-    config: StudyConfig,
-    name: str,
-    records: Sequence[LanguageRecord],
-    digests: Mapping[str, str],
-    plan: tuple[Unit, ...],
-) -> Study:
-    return Study(
-        config=config,
-        corpus=name,
-        records=tuple(records),
-        digests=digests,
-        plan=with_keys(plan, digests),
     )
 
 

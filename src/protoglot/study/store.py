@@ -15,9 +15,10 @@ A unit's directory is written aside and renamed, so that a unit is there whole o
 
 import contextlib
 import hashlib
+import json
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -28,7 +29,7 @@ from msgspec import Meta, Struct
 from protoglot.corpus.interface import LanguageRecord
 from protoglot.errors import StorageError
 from protoglot.storage import directory_written_whole, write_atomically
-from protoglot.study.claims import Claim, claimed, is_claimed, is_orphaned, read_claim, remove_orphan
+from protoglot.study.claims import Claim, claimed, is_claimed, read_claim
 from protoglot.study.environment import describe_code
 from protoglot.study.plan import Unit, canonical
 
@@ -76,7 +77,7 @@ class Environment(Struct, frozen=True, kw_only=True):
     workers: Annotated[int, Meta(ge=1)] = 1
 
 
-class StudyFacts(Struct, frozen=True, kw_only=True):
+class StudyText(Struct, frozen=True, kw_only=True):
     """The text of a study."""
 
     corpus: str
@@ -140,13 +141,13 @@ class Store:
         """Write a JSON file of the study, whole or not at all."""
         write_atomically(self.path / name, _readable(value))
 
-    def study(self) -> StudyFacts:
+    def text(self) -> StudyText:
         """The text of the study.
 
         Raises:
             StorageError: if what was written of it is missing or damaged.
         """
-        return _read(self.path / STUDY, StudyFacts)
+        return _read(self.path / STUDY, StudyText)
 
     def environment(self) -> Environment:
         """Where and when the study ran; nothing of that if it did not."""
@@ -168,24 +169,16 @@ class Store:
     @contextlib.contextmanager
     def claim(self, unit: Unit) -> Iterator[bool]:
         """Try to take a unit for this process; gives whether it was free, and not done in the meantime."""
-        with claimed(self._claim(unit.key), unit.name) as free:
+        with claimed(self.claim_path(unit.key), unit.name) as free:
             if free and not self.is_done(unit.key):
                 self._remove_leftovers(unit.key)
                 yield True
             else:
                 yield False
 
-    def is_claimed(self, key: str) -> bool:
-        """Whether somebody works on a unit."""
-        return is_claimed(self._claim(key))
-
-    def is_orphaned(self, key: str) -> bool:
-        """Whether the process that worked on a unit has died at it."""
-        return is_orphaned(self._claim(key))
-
-    def remove_orphan(self, key: str) -> None:
-        """Remove the claim of a process that has died."""
-        remove_orphan(self._claim(key))
+    def claim_path(self, key: str) -> Path:
+        """File that says who works on a unit."""
+        return self.path / "claims" / f"{key}.json"
 
     def running(self) -> dict[str, Claim]:
         """Units that processes work on now, by key."""
@@ -194,22 +187,23 @@ class Store:
         }
         return {key: claim for key, claim in sorted(claims.items()) if claim is not None}
 
-    @contextlib.contextmanager
-    def written(self, unit: Unit) -> Iterator["Writing"]:
-        """Give a place for the result of a claimed unit; it counts only if the block ends without an error."""
+    def keep(self, unit: Unit, do: Callable[[Path], Outcome]) -> None:
+        """Do a claimed unit and keep its result, which counts only if there is no error.
+
+        Args:
+            unit: itself.
+            do: does it; puts files into a directory in which the units that need this one find them.
+        """
         started = time.monotonic()
         with directory_written_whole(self.result(unit.key)) as folder:
-            writing = Writing(folder)
-            yield writing
-            if writing.outcome is None:
-                raise AssertionError(f"{unit.name}: ended without an outcome")
-            lines = "".join(f"{canonical(msgspec.to_builtins(row))}\n" for row in writing.outcome.rows)
+            outcome = do(folder)
+            lines = "".join(f"{canonical(msgspec.to_builtins(row))}\n" for row in outcome.rows)
             (folder / _UNIT_ROWS).write_text(lines, encoding="ascii")
             facts = UnitFacts(
                 name=unit.name,
                 kind=str(unit.kind),
                 settings=unit.settings,
-                seconds=round(time.monotonic() - started + writing.outcome.earlier_seconds, 3),
+                seconds=round(time.monotonic() - started + outcome.earlier_seconds, 3),
                 rows_sha256=hashlib.sha256(lines.encode()).hexdigest(),
                 made_with=describe_code(),
             )
@@ -238,7 +232,7 @@ class Store:
             raise StorageError(f"{path}: cannot be read ({error.strerror or error})") from error
         if hashlib.sha256(content).hexdigest() != self.facts(key).rows_sha256:
             raise StorageError(f"{path}: damaged; wanted its SHA-256 as {_UNIT} states it (remove the directory)")
-        return [msgspec.json.decode(line) for line in content.splitlines()]
+        return [json.loads(line) for line in content.splitlines()]
 
     def record_failure(self, key: str, failure: Failure) -> None:
         """Note that a unit failed."""
@@ -258,9 +252,6 @@ class Store:
         """Let a failed unit be tried again."""
         (self.path / "failures" / f"{key}.json").unlink(missing_ok=True)
 
-    def _claim(self, key: str) -> Path:
-        return self.path / "claims" / f"{key}.json"
-
     def _remove_leftovers(self, key: str) -> None:
         """What a process that was killed left half-written."""
         units = self.path / "units"
@@ -268,16 +259,6 @@ class Store:
             shutil.rmtree(path, ignore_errors=True)
         if self.result(key).exists():  # without its unit.json: nobody's work but a damaged disk's
             shutil.rmtree(self.result(key), ignore_errors=True)
-
-
-class Writing:
-    """The result of a unit while it is made."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        """Files put here are found by the units that need this one."""
-
-        self.outcome: Outcome | None = None
 
 
 def _readable(value: Struct) -> bytes:

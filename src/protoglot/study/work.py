@@ -40,7 +40,7 @@ from protoglot.study.ngram_choice import choose_ngram
 from protoglot.study.plan import Unit, UnitKind
 from protoglot.study.rows import KEY_DIGITS
 from protoglot.study.store import Outcome
-from protoglot.study.text import ShortenedCorpus, UnchangedCorpus
+from protoglot.study.text import shortened, unchanged
 from protoglot.trained import TrainedModel, load_trained, save_trained
 from protoglot.training.budget import Budget
 from protoglot.training.config import PRESETS as TRAINING_PRESETS
@@ -66,9 +66,8 @@ def make_runner(facts: PlanFacts) -> Runner:
         CorpusError: if the corpus is not there.
     """
     prepare_cpu(facts.num_threads)
-    digests = dict(facts.digests)
-    corpus = select_languages(open_corpus(facts.corpus), tuple(digests))
-    return Desk(UnchangedCorpus(corpus, digests), corpus_name=facts.corpus).run
+    corpus = unchanged(open_corpus(facts.corpus), dict(facts.digests))
+    return Desk(corpus, corpus_name=facts.corpus).run
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +336,7 @@ class Desk:
 
     def _training_corpus(self, settings: Any) -> Corpus:  # noqa: ANN401 - JSON values of a unit
         limit = settings["characters_per_language"]
-        return self._corpus if limit is None else ShortenedCorpus(self._corpus, limit)
+        return self._corpus if limit is None else shortened(self._corpus, limit)
 
     def _features(self, settings: Any, model: LanguageModel) -> Tensor | None:  # noqa: ANN401 - JSON values
         vector = self._vector(settings)
