@@ -9,7 +9,15 @@ import msgspec
 import pytest
 
 from protoglot.study import claims
-from protoglot.study.claims import STALE_SECONDS, Claim, claimed, is_claimed, is_orphaned, read_claim
+from protoglot.study.claims import (
+    STALE_SECONDS,
+    UNWRITTEN_SECONDS,
+    Claim,
+    claimed,
+    is_claimed,
+    is_orphaned,
+    read_claim,
+)
 
 
 @pytest.fixture
@@ -92,7 +100,7 @@ def test_a_claim_that_is_being_written_is_one(path, content):
     path.write_bytes(content)
     with claimed(path, "x") as free:
         assert not free
-    age(path, STALE_SECONDS + 1)
+    age(path, UNWRITTEN_SECONDS + 1)
     with claimed(path, "x") as free:
         assert free
 

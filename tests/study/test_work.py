@@ -106,6 +106,15 @@ def test_every_unit_is_done(finished):
     assert list((store.path / "unfinished").iterdir()) == []
 
 
+def test_the_rows_are_those_of_a_study_that_was_never_stopped(finished, tmp_path):
+    def rows_of(found, store):
+        return [row | {"seconds": None} for unit in found.plan for row in store.rows(unit.key)]
+
+    straight = start_study(write_study(tmp_path, CONFIG)[0], finished[0].text.corpus, tmp_path / "study")
+    work(*straight, make_runner(straight[0].facts(int(os.environ["OMP_NUM_THREADS"]))))
+    assert rows_of(*straight) == rows_of(*finished)
+
+
 def test_zero_shot_rows(finished):
     scores = rows(finished, "score", regime="zero-shot")
     assert {(row["conditioning"], row["method"]) for row in scores} == {

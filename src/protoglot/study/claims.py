@@ -19,6 +19,8 @@ import msgspec
 from protoglot.errors import StorageError
 
 STALE_SECONDS = 300.0
+UNWRITTEN_SECONDS = 5.0
+"""After which a claim that says nothing counts no longer: its process was killed between creating and writing it."""
 _SECONDS_BETWEEN_BEATS = 20.0
 
 
@@ -76,7 +78,7 @@ def is_claimed(path: Path) -> bool:
         age = time.time() - path.stat().st_mtime
     except OSError:
         return False
-    return age < STALE_SECONDS and not is_orphaned(path)
+    return age < (STALE_SECONDS if read_claim(path) else UNWRITTEN_SECONDS) and not is_orphaned(path)
 
 
 def is_orphaned(path: Path) -> bool:
@@ -93,10 +95,11 @@ def remove_orphan(path: Path) -> None:
 
 
 def _take(path: Path, ours: Claim) -> bool:
+    content = msgspec.json.encode(ours)
     for _ in range(2):
         try:
-            with path.open("xb") as stream:
-                stream.write(msgspec.json.encode(ours))
+            with path.open("xb", buffering=0) as stream:
+                stream.write(content)
             return True
         except FileExistsError:
             seen = read_claim(path)

@@ -110,7 +110,9 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            foreign = path.is_dir() and not (path / CONFIG).is_file() and any(path.iterdir())
+            # In this order: another command may begin the study while we look, with the configuration first.
+            found = [each for each in path.glob("*") if not each.name.startswith(f".{CONFIG}.")]
+            foreign = bool(found) and not (path / CONFIG).is_file()
             if foreign or (path.exists() and not path.is_dir()):
                 raise StorageError(f"{path}: holds something else; wanted a new directory, or that of a study")
             for name in ("units", "unfinished", "failures", "claims"):
