@@ -63,7 +63,8 @@ def _complaint(error: msgspec.ValidationError, found: Any, wanted: inspect.Type)
         fields = _fields(wanted)
         for unknown in found:
             if wanted.forbid_unknown_fields and unknown not in fields:
-                return f"{prefix}{unknown}: unknown; wanted {_nearest(unknown, list(fields))}"
+                shown = unknown if unknown.isprintable() else repr(unknown)
+                return f"{prefix}{shown}: unknown; wanted {_nearest(unknown, list(fields))}"
         missing = next(name for name, field in fields.items() if field.required and name not in found)
         return f"{prefix}{missing}: missing; wanted {_describe(fields[missing].type, prefix + missing)}"
     if isinstance(wanted, inspect.LiteralType):

@@ -35,6 +35,7 @@ def change(old: str, new: str) -> str:
     ("content", "message"),
     [
         (change("preset", "prest"), "x.toml: prest: unknown; wanted preset"),
+        (change("preset", '"pre\\nset"'), "x.toml: 'pre\\nset': unknown; wanted preset"),
         (change("num_validation", "num_validatoin"), "training.num_validatoin: unknown; wanted num_validation"),
         (change("samples = 2", "sampels = 2"), "few_shot[1].sampels: unknown; wanted samples"),
         (CONFIG + "zzzzz = 1", "joint[1].zzzzz: unknown; wanted one of conditionings, languages"),

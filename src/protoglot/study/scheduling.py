@@ -22,7 +22,7 @@ from protoglot.study.store import Failure, Store
 MAX_DEATHS = 3
 """Of processes at one unit: it is done anew twice."""
 _MAX_IDLE_DEATHS = 5
-_SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_BETWEEN_LOOKS = 0.2
 
 
 def run_units(
@@ -44,7 +44,7 @@ def run_units(
         facts: what they have in common.
         directory: of the study.
         num_workers: processes.
-        on_look: called about twice a second.
+        on_look: called a few times a second.
         stop_asked: looked at as often; the processes then save what they have and end.
 
     Raises:
