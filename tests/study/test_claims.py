@@ -52,7 +52,8 @@ def test_what_is_claimed_is_not_free_until_it_is_given_back(path):
     assert not path.exists()
 
 
-def test_of_many_who_want_it_at_once_one_gets_it(path):
+@pytest.mark.parametrize("attempt", range(20))
+def test_of_many_who_want_it_at_once_one_gets_it(path, attempt):
     write(path)
     age(path, 2 * STALE_SECONDS)
     start, ended = threading.Barrier(8), threading.Barrier(8)
@@ -93,6 +94,18 @@ def test_on_another_host_only_the_age_counts(path):
     age(path, STALE_SECONDS + 1)
     with claimed(path, "x") as free:
         assert free
+
+
+def test_who_was_killed_while_taking_over_is_in_the_way_for_seconds(path):
+    write(path)
+    age(path, 2 * STALE_SECONDS)
+    guard = path.with_suffix(".taking")
+    guard.touch()
+    for seconds, wanted in ((0, False), (2 * UNWRITTEN_SECONDS, False), (0, True)):
+        if guard.exists():
+            age(guard, seconds)
+        with claimed(path, "x") as free:
+            assert free is wanted
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]"])

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from protoglot.errors import StorageError
+from protoglot.storage import write_atomically
 
 STALE_SECONDS = 300.0
 UNWRITTEN_SECONDS = 5.0
@@ -89,36 +90,46 @@ def is_orphaned(path: Path) -> bool:
 
 def remove_orphan(path: Path) -> None:
     """Remove a claim if its process has ended on this host without giving it back."""
-    seen = read_claim(path)
     if is_orphaned(path):
-        _remove(path, seen)
+        with _alone(path) as alone:
+            if alone and is_orphaned(path):
+                path.unlink(missing_ok=True)
 
 
 def _take(path: Path, ours: Claim) -> bool:
     content = msgspec.json.encode(ours)
-    for _ in range(2):
-        try:
-            with path.open("xb", buffering=0) as stream:
-                stream.write(content)
-            return True
-        except FileExistsError:
-            seen = read_claim(path)
-            if is_claimed(path):
-                return False
-            _remove(path, seen)
-        except OSError as error:
-            raise StorageError(f"{path}: cannot be written ({error.strerror or error})") from error
-    return False
+    try:
+        with path.open("xb", buffering=0) as stream:
+            stream.write(content)
+        return True
+    except FileExistsError:
+        if is_claimed(path):
+            return False
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written ({error.strerror or error})") from error
+    with _alone(path) as alone:
+        if not alone or is_claimed(path) or not path.exists():  # somebody else was quicker
+            return False
+        write_atomically(path, content)
+        return True
 
 
-def _remove(path: Path, seen: Claim | None) -> None:
-    """Remove a claim, and no other that has taken its place since it was seen."""
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with contextlib.suppress(FileNotFoundError, FileExistsError):  # somebody else was quicker
-        path.rename(aside)
-        if read_claim(aside) != seen:
-            os.link(aside, path)
-    aside.unlink(missing_ok=True)
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[bool]:
+    """Keep others from taking over or removing the same claim; gives whether they leave it to us."""
+    guard = path.with_suffix(".taking")
+    try:
+        guard.touch(exist_ok=False)
+    except FileExistsError:
+        with contextlib.suppress(OSError):
+            if time.time() - guard.stat().st_mtime > UNWRITTEN_SECONDS:  # of a process that was killed here
+                guard.unlink()
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        guard.unlink(missing_ok=True)
 
 
 def _beat(path: Path, ours: Claim, ended: threading.Event) -> None:
