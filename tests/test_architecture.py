@@ -14,6 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "protoglot"
 ROOMS = [
     ["protoglot"],
     ["protoglot.errors", "protoglot.data"],
+    ["protoglot.complaints"],
     ["protoglot.storage", "protoglot.text", "protoglot.languages", "protoglot.scripts", "protoglot.relatives"],
     ["protoglot.corpus.interface", "protoglot.splits", "protoglot.vocabulary", "protoglot.typology"],
     ["protoglot.corpus"],
@@ -54,7 +55,7 @@ ROOMS = [
 WITHOUT_TORCH = [
     *("protoglot", "protoglot.corpus", "protoglot.vocabulary", "protoglot.typology", "protoglot.folds"),
     *("protoglot.probing", "protoglot.report.write", "protoglot.report.averages"),
-    *("protoglot.study.session", "protoglot.study.workers"),
+    *("protoglot.study.session", "protoglot.study.scheduling"),
     "protoglot.description",
     "protoglot.reading.reader",
     *("protoglot.api", "protoglot.reader_model", "protoglot.rivals", "protoglot.loading"),

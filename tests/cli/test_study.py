@@ -71,7 +71,7 @@ def test_a_study_from_the_first_command_to_its_rows(installed, protoglot, tmp_pa
 
 @pytest.mark.slow
 def test_ctrl_c_saves_and_the_same_command_goes_on(command, tmp_path):
-    config, corpus = write_study(tmp_path, QUICK.replace("300-characters", "20k-characters"))
+    config, corpus = write_study(tmp_path, QUICK.replace("300-characters", "60k-characters"))
     out = tmp_path / "study"
     arguments = [
         command,

@@ -20,7 +20,9 @@ def test_what_is_left_out_has_a_default():
     assert config.seeds == (0,)
     assert config.scoring.characters == 20_000
     assert config.training.joint_budget == config.training.budget == "1000 characters"
-    assert config.few_shot[0].languages is None
+    assert config.few_shot[0].languages == "all"
+    assert config.held_out == (1, 2)
+    assert parse_config(change("held_out = [1, 2]\n", ""), name="x.toml").held_out == (1, 2)
     assert parse_config(change('preset = "tiny"\n', ""), name="x.toml").preset == "compact"
 
 
@@ -33,10 +35,11 @@ def change(old: str, new: str) -> str:
     ("content", "message"),
     [
         (change("preset", "prest"), "x.toml: prest: unknown; wanted preset"),
+        (change("preset", '"pre\\nset"'), "x.toml: 'pre\\nset': unknown; wanted preset"),
         (change("num_validation", "num_validatoin"), "training.num_validatoin: unknown; wanted num_validation"),
         (change("samples = 2", "sampels = 2"), "few_shot[1].sampels: unknown; wanted samples"),
         (CONFIG + "zzzzz = 1", "joint[1].zzzzz: unknown; wanted one of conditionings, languages"),
-        (change('"tiny"', '"tiniest"'), "preset: 'tiniest'; wanted one of paper, compact, plain, tiny"),
+        (change('"tiny"', '"tiniest"'), "preset: 'tiniest'; wanted one of compact, paper, plain, tiny"),
         (change('"fitu", "univ"', '"fitu", "unvi"'), "few_shot[1].methods: 'unvi'; wanted univ"),
         (change("samples = 2", 'samples = "2"'), "few_shot[1].samples: '2'; wanted a whole number from 1"),
         (change("samples = 2", "samples = true"), "few_shot[1].samples: True; wanted a whole number from 1"),
@@ -66,6 +69,24 @@ def change(old: str, new: str) -> str:
         ),
         (change("[training]", "training = 3\n[prior]"), "training: 3; wanted a table, as in [training]"),
         (change("[[joint]]", "[joint]"), "wanted tables, as in [[joint]]"),
+        ("joint = [3]\n" + CONFIG.split("[[joint]]")[0], "joint[1]: 3; wanted a table, as in [[joint]]"),
+        (change("preset =", "guests = [1]\npreset ="), "guests: 1; wanted a list of texts"),
+        (change("preset =", "languages = []\npreset ="), "languages: []; wanted a list of texts, none empty"),
+        (
+            change("preset =", 'languages = "some"\npreset ='),
+            "'some'; wanted a list of texts, none empty and none",
+        ),
+        (change("preset =", 'corpus = " "\npreset ='), "corpus: ' '; wanted a text in quotes, not empty"),
+        (
+            change("preset =", 'guests = ["a", "a"]\npreset ='),
+            "guests: ['a', 'a']; wanted a list with nothing twice",
+        ),
+        (
+            change('conditionings = ["bare"]\nmethods = ["fitu"', 'methods = ["fitu"'),
+            "few_shot[1].conditionings: none",
+        ),
+        (change('["bare", "oest"]', "[]"), "zero_shot[1].conditionings: []; wanted a list of some of"),
+        (change("[scoring]", f"[scoring]\ntemperature = 1{'0' * 400}"), "0...; wanted a number from 0"),
         (CONFIG.split("[[zero_shot]]")[0], "nothing to score"),
         ("name = ", "not TOML"),
         (change('name = "fake"', "name = 1"), "name: 1; wanted a text in quotes"),

@@ -1,13 +1,15 @@
-from dataclasses import replace
+from dataclasses import replace as replace_record
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from protoglot.corpus.interface import LanguageRecord
 from protoglot.errors import ConfigError
 from protoglot.folds import fold_for
 from protoglot.study.config import (
+    Adaptation,
     AdaptationSettings,
     FewShot,
     Joint,
@@ -18,8 +20,7 @@ from protoglot.study.config import (
     parse_config,
 )
 from protoglot.study.costs import estimate, expected_seconds
-from protoglot.study.plan import UnitKind, make_plan
-from protoglot.study.store import unit_keys
+from protoglot.study.plan import UnitKind, make_plan, with_keys
 from study.fake import CONFIG
 
 CODES = ("eus", "fra", "tur", "wol", "zul")
@@ -35,10 +36,10 @@ BASE = StudyConfig(
 
 def keys_of(config, records=RECORDS, **changed_text):
     digests = {record.code: f"text of {record.code}" for record in records} | changed_text
-    return unit_keys(make_plan(config, records), digests)
+    return {unit.name: unit.key for unit in with_keys(make_plan(config, records), digests)}
 
 
-subsets = st.sets(st.sampled_from(CODES)).map(lambda codes: tuple(sorted(codes)) or None)
+subsets = st.sets(st.sampled_from(CODES)).map(lambda codes: tuple(sorted(codes)) or "all")
 conditionings = st.sets(st.sampled_from(["bare", "oest", "plat"]), min_size=1).map(
     lambda found: tuple(sorted(found))
 )
@@ -176,7 +177,7 @@ def test_time_left_is_put_right_by_units_of_the_same_kind():
 def test_settings_that_are_given_are_where_tuning_starts_or_what_is_used():
     given_settings = AdaptationSettings(batch_size=2, num_epochs=3)
     grid = FewShot(conditionings=("bare",), methods=("fitu",), sentences=(10,))
-    untuned = replace(BASE, few_shot=(grid,), adaptation={"fitu": given_settings})
+    untuned = replace(BASE, few_shot=(grid,), adaptation=Adaptation(fitu=given_settings))
     tuned = replace(untuned, tuning=TuningBudget(trials=2, languages=1, trial_languages=1))
     wanted = {"batch_size": 2, "num_epochs": 3}
 
@@ -210,7 +211,7 @@ def test_a_language_is_held_out_by_one_partition_whatever_the_seed():
 
 
 def test_texts_of_one_language_are_planned_for_as_they_are_trained_on():
-    twice = [replace(record, iso639_3="eus") if record.code == "fra" else record for record in RECORDS]
+    twice = [replace_record(record, iso639_3="eus") if record.code == "fra" else record for record in RECORDS]
     codes = {record.code: record.iso639_3 for record in twice}
     grid = ZeroShot(conditionings=("bare",), methods=("univ",))
     config = replace(BASE, zero_shot=(grid,))

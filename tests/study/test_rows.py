@@ -4,29 +4,16 @@ import json
 import pytest
 
 from protoglot.errors import StorageError
-from protoglot.study.rows import ROW_KEYS, make_row, write_rows
-from protoglot.study.scheduling import Worker
+from protoglot.study.rows import write_rows
 from protoglot.study.session import note_environment, open_study
-from study.fake import FakeRunner
-
-
-@pytest.mark.parametrize("kind", ROW_KEYS)
-def test_rows_have_all_their_keys(kind):
-    assert make_row(kind, {}) == {"kind": kind, **dict.fromkeys(ROW_KEYS[kind])}
-    with pytest.raises(AssertionError, match="has no colour"):
-        make_row(kind, {"colour": "red"})
-
-
-def test_a_score_that_is_not_a_number_is_no_row():
-    with pytest.raises(ArithmeticError, match="eus: a score of nan nats"):
-        make_row("score", {"language": "eus", "nats": float("nan")})
+from study.fake import unit_of, work
 
 
 def test_gathering_gives_the_same_bytes_whatever_the_order_of_work(fake_study, tmp_path):
     found, store = fake_study
     backwards = sorted(found.plan, key=lambda unit: (len(unit.needs), unit.name), reverse=True)
     for _ in range(4):  # in the wrong order, each pass does only what is ready
-        Worker(store, backwards, found.keys, FakeRunner(store.path)).work()
+        work(found, store, plan=backwards)
     note_environment(store, num_workers=2, finished=True)
     found.write_rows(store)
     again, _ = open_study(store.path)
@@ -42,31 +29,29 @@ def test_gathering_gives_the_same_bytes_whatever_the_order_of_work(fake_study, t
     assert [row["language"] for row in rows] == [unit.name for unit in found.plan]
 
 
-def test_what_different_code_has_made_is_told_apart(fake_study):
+def test_what_different_code_has_made_is_told_apart(fake_study, monkeypatch):
     found, store = fake_study
-    half = found.plan[: len(found.plan) // 2]
-    runner = FakeRunner(store.path)
-    Worker(store, half, found.keys, runner, made_with={"commit": "old", "versions": {"torch": "1"}}).work()
-    Worker(store, found.plan, found.keys, runner, made_with={"commit": "new", "versions": {"torch": "1"}}).work()
+    for commit, plan in (("old", found.plan[: len(found.plan) // 2]), ("new", found.plan)):
+        code = {"commit": commit, "versions": {"torch": "1"}}
+        monkeypatch.setattr("protoglot.study.store.describe_code", lambda code=code: code)
+        work(found, store, plan=plan)
     note_environment(store, num_workers=1, finished=True)
     found.write_rows(store)
     rows = [row for row in read(store.path / "rows.jsonl.gz") if row["kind"] == "environment"]
     assert [row["commit"] for row in rows] == ["new", "old"]
     assert all(row["machine"] and row["config"] for row in rows)
-    spent = sum(store.seconds(found.keys[unit.name]) for unit in found.plan)
+    spent = sum(store.facts(unit.key).seconds for unit in found.plan)
     assert sum(row["seconds"] for row in rows) == pytest.approx(spent, abs=0.01)
 
 
 def test_failures_are_rows(fake_study):
     found, store = fake_study
     store.path.with_suffix(".failing").write_text("unigram eus")
-    Worker(store, found.plan, found.keys, FakeRunner(store.path)).work()
+    work(found, store)
     found.write_rows(store)
-    last = read(store.path / "rows.jsonl.gz")[-1]
-    key = found.keys["unigram eus"][:16]
-    assert last == {
+    assert read(store.path / "rows.jsonl.gz")[-1] == {
         "kind": "failure",
-        "unit": key,
+        "unit": unit_of(found, "unigram eus").key[:16],
         "what": "unigram eus",
         "reason": "ValueError: told to fail by unigram eus",
     }

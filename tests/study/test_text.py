@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from protoglot.errors import CorpusError
 from protoglot.splits import first_characters, split_sentences
-from protoglot.study.text import ShortenedCorpus, UnchangedCorpus, digest_of
+from protoglot.study.text import digest_of, shortened, unchanged
 from tiny import TextCorpus, babble_corpus
 
 
@@ -12,7 +12,7 @@ from tiny import TextCorpus, babble_corpus
 def test_a_shortened_text_has_beginnings_of_the_same_parts(num_sentences, num_characters):
     whole = TextCorpus({"eus": [f"sentence {number}" for number in range(num_sentences)]})
     before = split_sentences(whole.sentences("eus"))
-    after = split_sentences(ShortenedCorpus(whole, num_characters).sentences("eus"))
+    after = split_sentences(shortened(whole, num_characters).sentences("eus"))
     for part in ("train", "development", "test"):
         short = after.part(part)
         assert short == before.part(part)[: len(short)]
@@ -35,7 +35,7 @@ def test_first_characters_are_whole_sentences_and_not_too_many(sentences, number
 def test_a_text_that_changed_is_noticed():
     corpus = babble_corpus()
     digests = {code: digest_of(corpus.sentences(code)) for code in corpus.texts}
-    checked = UnchangedCorpus(corpus, digests)
+    checked = unchanged(corpus, digests)
     assert list(checked.sentences("eus")) == list(corpus.sentences("eus"))
     corpus.texts["eus"][3] += "!"
     with pytest.raises(CorpusError, match="the text of eus has changed since the study was started"):

@@ -6,12 +6,12 @@ from collections import Counter
 import pytest
 
 from protoglot.corpus.opening import open_corpus
+from protoglot.scores import Score
 from protoglot.splits import split_sentences
-from protoglot.study.scheduling import State, Worker, states_of
+from protoglot.study.progress import State, states_of
 from protoglot.study.session import start_study
-from protoglot.study.work import MODEL, Desk, make_runner
-from protoglot.study.workers import Assignment
-from study.fake import write_study
+from protoglot.study.work import MODEL, Desk, _score_row, make_runner
+from study.fake import work, write_study
 from test_folds import MarkedCorpus
 
 CONFIG = """
@@ -79,26 +79,18 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("work")
     config, corpus = write_study(folder, CONFIG)
     found, store = start_study(config, str(corpus), folder / "study")
-    assignment = Assignment(
-        directory=store.path,
-        plan=found.plan,
-        keys=found.keys,
-        corpus=found.corpus,
-        digests=found.digests,
-        num_threads=int(os.environ["OMP_NUM_THREADS"]),
-    )
-    runner = make_runner(assignment)
-    for _ in range(12):  # the first passes count characters; the later ones stop training after its third step
+    runner = make_runner(found.facts(int(os.environ["OMP_NUM_THREADS"])))
+    for _ in range(4):  # each pass stops training after its third step
         looks = iter([False] * 3)
-        Worker(store, found.plan, found.keys, runner, stop_asked=lambda looks=looks: next(looks, True)).work()
+        work(found, store, runner, stop_asked=lambda looks=looks: next(looks, True))
     assert list((store.path / "unfinished").iterdir())
-    Worker(store, found.plan, found.keys, runner).work()
+    work(found, store, runner)
     return found, store
 
 
 def rows(finished, kind, **values):
     found, store = finished
-    gathered = [row for unit in found.plan for row in store.rows(found.keys[unit.name])]
+    gathered = [row for unit in found.plan for row in store.rows(unit.key)]
     return [
         row
         for row in gathered
@@ -108,10 +100,19 @@ def rows(finished, kind, **values):
 
 def test_every_unit_is_done(finished):
     found, store = finished
-    failures = [store.failure(found.keys[unit.name]) for unit in found.plan]
+    failures = [store.failure(unit.key) for unit in found.plan]
     assert [failure for failure in failures if failure] == []
-    assert set(states_of(store, found.plan, found.keys).values()) == {State.DONE}
+    assert set(states_of(store, found.plan).values()) == {State.DONE}
     assert list((store.path / "unfinished").iterdir()) == []
+
+
+def test_the_rows_are_those_of_a_study_that_was_never_stopped(finished, tmp_path):
+    def rows_of(found, store):
+        return [row | {"seconds": None} for unit in found.plan for row in store.rows(unit.key)]
+
+    straight = start_study(write_study(tmp_path, CONFIG)[0], finished[0].text.corpus, tmp_path / "study")
+    work(*straight, make_runner(straight[0].facts(int(os.environ["OMP_NUM_THREADS"]))))
+    assert rows_of(*straight) == rows_of(*finished)
 
 
 def test_zero_shot_rows(finished):
@@ -164,11 +165,11 @@ def test_densities_are_densities(finished):
 
 def test_characters_are_counted_in_training_text_only(finished):
     found, _ = finished
-    corpus = open_corpus(found.corpus)
+    corpus = open_corpus(found.text.corpus)
     for row in rows(finished, "unigram"):
         assert row["name"]
         assert row["counts"] == Counter("".join(split_sentences(corpus.sentences(row["language"])).train))
-    assert len(rows(finished, "unigram")) == len(found.records)
+    assert len(rows(finished, "unigram")) == len(found.text.languages)
 
 
 @pytest.mark.parametrize("sample", range(3))
@@ -186,6 +187,12 @@ def test_what_is_learned_from_and_what_is_scored_are_of_different_parts(sample):
 
 def test_a_trained_model_is_kept_without_its_checkpoints(finished):
     found, store = finished
-    name = next(unit.name for unit in found.plan if unit.kind == "train")
-    kept = {path.name for path in store.result(found.keys[name]).iterdir()}
+    key = next(unit.key for unit in found.plan if unit.kind == "train")
+    kept = {path.name for path in store.result(key).iterdir()}
     assert kept == {MODEL, "rows.jsonl", "unit.json"}
+
+
+def test_a_score_that_is_not_a_number_is_no_row(finished):
+    unit = next(unit for unit in finished[0].plan if unit.kind == "joint")
+    with pytest.raises(ArithmeticError, match=r"eus: a score of nan nats; wanted a finite number"):
+        _score_row(unit, Score(float("nan"), 1), 0.0, regime="joint", method="joint")

@@ -12,7 +12,9 @@ from protoglot.cli.main import EXIT_INTERRUPTED
 from protoglot.cli.output import make_table, print_table, progress_over
 
 if TYPE_CHECKING:
-    from protoglot.study.workers import Snapshot, Watcher
+    from protoglot.study.progress import Snapshot, Watcher
+    from protoglot.study.session import Study
+    from protoglot.study.store import Store
 
 EXIT_FAILURES = 1
 _SECONDS_BETWEEN_LINES = 30.0
@@ -98,10 +100,9 @@ def run(config_path: Path, directory: Path, corpus_name: str | None, workers: in
     import os
 
     from protoglot.cli.stopping import stop_on_signals
-    from protoglot.study.environment import describe_code
-    from protoglot.study.scheduling import State
+    from protoglot.study.progress import State, Watcher
+    from protoglot.study.scheduling import run_units
     from protoglot.study.session import note_environment, start_study
-    from protoglot.study.workers import Assignment, Watcher, run_workers
 
     with contextlib.ExitStack() as stack:
         step: Callable[[str], None] = lambda code: None  # noqa: E731 - replaced as soon as the number is known
@@ -117,30 +118,22 @@ def run(config_path: Path, directory: Path, corpus_name: str | None, workers: in
             on_language=lambda code: step(code),
             on_languages=on_languages,
         )
-    watcher = Watcher(store, found.plan, found.keys, num_workers=workers)
+    watcher = Watcher(store, found.plan, num_workers=workers)
     before = watcher.look().count(State.DONE)
     if before < len(found.plan):
         note_environment(store, num_workers=workers, finished=False)
-    assignment = Assignment(
-        directory=directory,
-        plan=found.plan,
-        keys=found.keys,
-        corpus=found.corpus,
-        digests=found.digests,
-        num_threads=threads or max((os.cpu_count() or 1) // workers, 1),
-        made_with=describe_code(),
-    )
+    facts = found.facts(threads or max((os.cpu_count() or 1) // workers, 1))
     with (
         _watch(watcher) as on_look,
         stop_on_signals(lambda: click.echo("stopping, and saving what is done ...", err=True)) as stop_asked,
     ):
-        run_workers(assignment, num_workers=workers, on_look=on_look, stop_asked=stop_asked)
+        run_units(found.plan, facts, directory, num_workers=workers, on_look=on_look, stop_asked=stop_asked)
     last = watcher.look()
     if last.count(State.DONE) > before:
         note_environment(store, num_workers=workers, finished=True)
     number = found.write_rows(store)
     click.echo(f"{directory}: {_counts(last)}; {number:,} rows in {store.path / 'rows.jsonl.gz'}")
-    _list_failures(directory, limit=10)
+    _list_failures(found, store, limit=10)
     if stop_asked() and last.count(State.WAITING):
         click.echo("Go on with the same command.")
         return EXIT_INTERRUPTED
@@ -161,18 +154,12 @@ def status(directory: Path) -> None:
       protoglot study status studies/bible
     """
     from protoglot.study.plan import UnitKind
-    from protoglot.study.scheduling import State
+    from protoglot.study.progress import State, Watcher
     from protoglot.study.session import open_study
-    from protoglot.study.store import ENVIRONMENT
-    from protoglot.study.workers import Watcher
     from protoglot.training.monitor import format_seconds
 
     found, store = open_study(directory)
-    facts = store.read_json(ENVIRONMENT) if (directory / ENVIRONMENT).is_file() else {}
-    workers = facts.get("workers")
-    look = Watcher(
-        store, found.plan, found.keys, num_workers=workers if isinstance(workers, int) and workers > 0 else 1
-    ).look()
+    look = Watcher(store, found.plan, num_workers=store.environment().workers).look()
     columns = (*State, "each", "still to do")
     table = make_table("units of work", *columns, numeric=columns)
     for kind in UnitKind:
@@ -187,11 +174,11 @@ def status(directory: Path) -> None:
         f"\nrunning for {format_seconds(time.time() - each.started)}: {each.name}" for each in look.running
     )
     print_table(
-        f"{directory}: study {found.config.name} on {found.corpus}",
+        f"{directory}: study {found.config.name} on {found.text.corpus}",
         table,
         f"{_counts(look)}; about {format_seconds(look.seconds_left)} left{running}",
     )
-    _list_failures(directory)
+    _list_failures(found, store)
 
 
 @study.command()
@@ -247,7 +234,7 @@ def report(directory: Path, out: Path | None) -> None:
 
 def _counts(look: "Snapshot") -> str:
     """``12 of 30 units done, 2 running, 1 failed``."""
-    from protoglot.study.scheduling import State
+    from protoglot.study.progress import State
 
     words = [f"{look.count(State.DONE):,} of {len(look.states):,} units done"]
     words += [
@@ -258,20 +245,13 @@ def _counts(look: "Snapshot") -> str:
     return ", ".join(words)
 
 
-def _list_failures(directory: Path, *, limit: int | None = None) -> None:
+def _list_failures(found: "Study", store: "Store", *, limit: int | None = None) -> None:
     """Print what failed and why, on standard error."""
-    from protoglot.study.session import open_study
-
-    found, store = open_study(directory)
-    failures = [
-        (unit.name, failure)
-        for unit in found.plan
-        if (failure := store.failure(found.keys[unit.name])) is not None
-    ]
+    failures = [(unit.name, failure) for unit in found.plan if (failure := store.failure(unit.key)) is not None]
     for name, failure in failures[:limit]:
         click.echo(f"failed: {name}: {failure.reason}", err=True)
     if limit is not None and len(failures) > limit:
-        click.echo(f"... and {len(failures) - limit:,} more: protoglot study status {directory}", err=True)
+        click.echo(f"... and {len(failures) - limit:,} more: protoglot study status {store.path}", err=True)
 
 
 @contextlib.contextmanager
@@ -280,7 +260,7 @@ def _watch(watcher: "Watcher") -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from protoglot.study.scheduling import State
+    from protoglot.study.progress import State
     from protoglot.training.monitor import format_seconds
 
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)

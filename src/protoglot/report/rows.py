@@ -9,95 +9,44 @@ import hashlib
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args
 
+from msgspec import Meta, Struct
+from msgspec.structs import fields
+
+from protoglot.complaints import FINITE, make_struct
 from protoglot.errors import StorageError
 from protoglot.scores import Score
 
-REGIMES = ("zero-shot", "few-shot", "joint")
-CONDITIONINGS = ("bare", "oest", "plat")
-METHODS = (
-    *("ninf", "fitu", "univ", "l2-sp", "hier", "joint"),
-    *("n-gram", "mixture", "linear-mixture", "calibrated"),
-)
+Regime = Literal["zero-shot", "few-shot", "joint"]
+Conditioning = Literal["bare", "oest", "plat"]
+Method = Literal[
+    "ninf", "fitu", "univ", "l2-sp", "hier", "joint", "n-gram", "mixture", "linear-mixture", "calibrated"
+]
+REGIMES: tuple[Regime, ...] = get_args(Regime)
+CONDITIONINGS: tuple[Conditioning, ...] = get_args(Conditioning)
+METHODS: tuple[Method, ...] = get_args(Method)
 """All methods, networks alone first."""
+
+Count = Annotated[int, Meta(ge=0)]
+Numbers = tuple[Annotated[float, Meta(gt=-FINITE, lt=FINITE)], ...]
 
 _MAX_EXPONENT = 100  # of ten: a ratio beyond it comes from no weight
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("wanted a string")
-    # Half of a surrogate pair can be written in JSON, but in no file.
-    return value.encode("utf-8", "replace").decode("utf-8")
+class Row(Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """One thing that a study found. A row has all keys of its kind; where one has a default, null stands for it."""
 
 
-def _number(value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise ValueError("wanted a number")
-    return float(value)
-
-
-def _numbers(value: object) -> tuple[float, ...]:
-    if not isinstance(value, list) or not all(math.isfinite(_number(item)) for item in value):
-        raise ValueError("wanted a list of finite numbers")
-    return tuple(float(item) for item in value)
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError("wanted an object")
-    return value
-
-
-def _count_from(least: int) -> Callable[[object], int]:
-    def count(value: object) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(f"wanted a whole number from {least}")
-        return value
-
-    return count
-
-
-def _counts(value: object) -> Mapping[str, int]:
-    counts = _object(value)
-    return {_text(key): _count_from(0)(counts[key]) for key in sorted(counts)}
-
-
-def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
-    def choice(value: object) -> str:
-        if not isinstance(value, str) or value not in choices:
-            raise ValueError(f"wanted one of {', '.join(choices)}")
-        return value
-
-    return choice
-
-
-# The type of a value, and what checks it when it is read.
-Text = Annotated[str, _text]
-TextOrEmpty = Annotated[str, lambda value: _text("" if value is None else value)]
-Number = Annotated[float, _number]
-Numbers = Annotated[tuple[float, ...], _numbers]
-Count = Annotated[int, _count_from(0)]
-Counts = Annotated[Mapping[str, int], _counts]
-JsonObject = Annotated[Mapping[str, Any], lambda value: _object({} if value is None else value)]
-Regime = Annotated[str, _one_of(REGIMES)]
-Conditioning = Annotated[str, _one_of(CONDITIONINGS)]
-Method = Annotated[str, _one_of(METHODS)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreRow:
+class ScoreRow(Row, frozen=True, kw_only=True, tag="score"):
     """One text scored by one model."""
 
-    language: Text
+    language: str
     partition: Count | None
     regime: Regime
     conditioning: Conditioning | None
@@ -106,10 +55,10 @@ class ScoreRow:
     sentences: Count | None
     sample: Count | None
     seed: Count
-    nats: Number
-    characters: Annotated[int, _count_from(1)]
-    seconds: Number
-    unit: Text
+    nats: float
+    characters: Annotated[int, Meta(ge=1)]
+    seconds: float
+    unit: str
 
     @property
     def bits_per_character(self) -> float:
@@ -117,42 +66,39 @@ class ScoreRow:
         return Score(self.nats, self.characters).bits_per_character
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextRow:
+class TextRow(Row, frozen=True, kw_only=True, tag="text"):
     """Text that a model generated."""
 
-    language: Text
+    language: str
     partition: Count | None
     conditioning: Conditioning | None
     method: Method
     regime: Regime
     sentences: Count | None
-    temperature: Number
-    text: Text
-    unit: Text
+    temperature: float
+    text: str
+    unit: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnigramRow:
+class UnigramRow(Row, frozen=True, kw_only=True, tag="unigram"):
     """Counts of the characters of a language's training text."""
 
-    language: Text
-    name: TextOrEmpty
-    family: TextOrEmpty
-    counts: Counts
-    unit: Text
+    language: str
+    name: str = ""
+    family: str = ""
+    counts: dict[str, Count]
+    unit: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignalToNoiseRow:
+class SignalToNoiseRow(Row, frozen=True, kw_only=True, tag="signal-to-noise"):
     """Density of log10 of the signal-to-noise ratio (mean over standard deviation) of the weights of one prior."""
 
     partition: Count | None
     conditioning: Conditioning
-    layer: Text
+    layer: str
     edges: Numbers
     density: Numbers
-    unit: Text
+    unit: str
 
     def __post_init__(self) -> None:
         edges, density = self.edges, self.density
@@ -164,27 +110,25 @@ class SignalToNoiseRow:
             raise ValueError(f"density {min(density)}; wanted none below 0")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentRow:
+class EnvironmentRow(Row, frozen=True, kw_only=True, tag="environment"):
     """With what, where and when a part of the study was computed."""
 
-    commit: TextOrEmpty
-    versions: JsonObject
-    machine: JsonObject
-    config: JsonObject
-    started: TextOrEmpty
-    finished: TextOrEmpty
-    seconds: Number | None
-    unit: TextOrEmpty
+    commit: str = ""
+    versions: dict[str, Any] = {}
+    machine: dict[str, Any] = {}
+    config: dict[str, Any] = {}
+    started: str = ""
+    finished: str = ""
+    seconds: float | None
+    unit: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureRow:
+class FailureRow(Row, frozen=True, kw_only=True, tag="failure"):
     """A unit of work that gave no result."""
 
-    unit: Text
-    what: Text
-    reason: Text
+    unit: str
+    what: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,14 +152,7 @@ class StudyRows:
     """SHA-256 of all rows in a canonical form and order."""
 
 
-KINDS = {
-    "score": ScoreRow,
-    "text": TextRow,
-    "unigram": UnigramRow,
-    "signal-to-noise": SignalToNoiseRow,
-    "environment": EnvironmentRow,
-    "failure": FailureRow,
-}
+KINDS: dict[str, type[Row]] = {str(kind.__struct_config__.tag): kind for kind in Row.__subclasses__()}
 """What an object of each kind is read into."""
 
 
@@ -260,7 +197,7 @@ def read_rows(path: Path) -> StudyRows:
     )
 
 
-def _read_objects(path: Path) -> Iterator[tuple[int, JsonObject]]:
+def _read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data).decode("utf-8")
@@ -291,36 +228,15 @@ def _one_each(path: Path, rows: list[UnigramRow]) -> tuple[UnigramRow, ...]:
     return tuple(chosen.values())
 
 
-def _read_row(place: str, row: Mapping[str, Any], kind: type) -> object:
-    values: dict[str, object] = {}
-    for key, (check, optional) in _checks_of(kind).items():
-        if key not in row:
-            raise StorageError(f"{place}: no {key!r} in a row of kind {row['kind']!r}; wanted one")
-        try:
-            values[key] = None if optional and row[key] is None else check(row[key])
-        except (ValueError, OverflowError) as error:  # a whole number may be too large for a float
-            raise StorageError(f"{place}: {key} {_shorten(repr(row[key]))}; {error}") from error
-    try:
-        return kind(**values)
-    except ValueError as error:
-        raise StorageError(f"{place}: {error}") from error
-
-
-@cache
-def _checks_of(kind: type) -> dict[str, tuple[Callable[[object], object], bool]]:
-    """What checks each field, and whether it may be null, as its annotation says."""
-    checks = {}
-    for key, wanted in get_type_hints(kind, include_extras=True).items():
-        optional = NoneType in get_args(wanted)
-        checks[key] = ((get_args(wanted)[0] if optional else wanted).__metadata__[0], optional)
-    return checks
+def _read_row(place: str, row: Mapping[str, Any], kind: type[Row]) -> Row:
+    # Half of a surrogate pair can be written in JSON, but in no file.
+    written = json.dumps(row, ensure_ascii=False).encode("utf-8", "replace")
+    defaults = {field.name for field in fields(kind) if not field.required}
+    values = {key: value for key, value in json.loads(written).items() if value is not None or key not in defaults}
+    return make_struct(values, kind, name=place, complaint=StorageError)
 
 
 def _failure_of(row: ScoreRow) -> FailureRow:
     labels = (row.language, row.regime, row.method, row.conditioning, row.sentences, row.sample)
     what = " ".join(str(label) for label in labels if label is not None)
     return FailureRow(unit=row.unit, what=what, reason=f"the score is {row.nats}; wanted a finite number")
-
-
-def _shorten(text: str, length: int = 60) -> str:
-    return text if len(text) <= length else f"{text[:length]}..."

@@ -5,7 +5,9 @@ import os
 import platform
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from protoglot import __version__
 
@@ -23,12 +25,13 @@ def describe_versions() -> dict[str, str]:
     return found
 
 
+@cache
 def describe_code() -> dict[str, object]:
     """Commit and versions, which tell apart what different code has made."""
     return {"commit": find_commit(), "versions": describe_versions()}
 
 
-def describe_machine() -> dict[str, object]:
+def describe_machine() -> dict[str, Any]:
     """Processor and memory."""
     return {
         "system": f"{platform.system()} {platform.machine()}",

@@ -1,9 +1,10 @@
 """From a study to its units of work, and which of them need which others."""
 
 import difflib
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from protoglot.corpus.interface import LanguageRecord
@@ -68,6 +69,12 @@ class Unit:
     texts: tuple[str, ...] = ()
     """Codes of the languages whose text it reads."""
 
+    key: str = ""
+    """SHA-256 of all that decides its outcome; empty as long as the text is not known."""
+
+    keys_of_needs: Mapping[str, str] = field(default_factory=dict)
+    """What for -> key of the unit that must be done before."""
+
 
 def make_plan(config: StudyConfig, records: Sequence[LanguageRecord]) -> tuple[Unit, ...]:
     """The units of a study, each after those it needs.
@@ -83,16 +90,39 @@ def make_plan(config: StudyConfig, records: Sequence[LanguageRecord]) -> tuple[U
     return tuple(_Planner(config, records).units())
 
 
+def with_keys(plan: Sequence[Unit], digests: Mapping[str, str]) -> tuple[Unit, ...]:
+    """The units of a plan with their keys.
+
+    A key is the SHA-256 of a unit's kind and the version of the code for it, its settings, the keys of the units it
+    needs, and the text it reads.
+
+    Args:
+        plan: units, each after those it needs.
+        digests: of the text of each language, by code.
+    """
+    found: dict[str, Unit] = {}
+    for unit in plan:
+        keys_of_needs = {purpose: found[name].key for purpose, name in unit.needs.items()}
+        identity = {
+            "kind": str(unit.kind),
+            "version": VERSIONS[unit.kind],
+            "settings": unit.settings,
+            "needs": keys_of_needs,
+            "texts": {code: digests[code] for code in unit.texts},
+        }
+        key = hashlib.sha256(canonical(identity).encode()).hexdigest()
+        found[unit.name] = replace(unit, key=key, keys_of_needs=keys_of_needs)
+    return tuple(found.values())
+
+
 class _Planner:
     def __init__(self, config: StudyConfig, records: Sequence[LanguageRecord]) -> None:
         self._config = config
         self._records = {record.code: record for record in records}
         self._check_known(config.guests, "guests")
-        listed = config.languages
-        if listed is not None:
-            self._check_known(listed, "languages")
-        guests = set(config.guests)
-        self._languages = sorted(code for code in listed or self._records if code not in guests)
+        listed = tuple(self._records) if isinstance(config.languages, str) else config.languages
+        self._check_known(listed, "languages")
+        self._languages = sorted(set(listed) - set(config.guests))
         if not self._languages:
             raise ConfigError(f"study {config.name}: no languages; wanted some besides its guests")
         self._planned: dict[str, Unit] = {}
@@ -207,14 +237,14 @@ class _Planner:
                 texts=[code],
             )
         for code, method, sentences, sample in few_shot:
-            given = None if tuned != prior else self._config.adaptation.get(method)
+            given = {} if tuned != prior else self._config.adaptation.given(method)
             self._add(
                 UnitKind.FEW_SHOT,
                 f"{code}, {method} {where}, {sentences} sentences, sample {sample}",
                 {
                     **self._scored(code, conditioning, seed, with_text=sample == 0),
                     "method": method,
-                    "adaptation": given.given() if given else {},
+                    "adaptation": given,
                     "partition": number,
                     "sentences": sentences,
                     "sample": sample,
@@ -284,7 +314,7 @@ class _Planner:
             where,
             {
                 "methods": sorted(methods),
-                "adaptation": {method: given.given() for method, given in sorted(self._config.adaptation.items())},
+                "adaptation": self._config.adaptation.all_given(),
                 "conditioning": conditioning,
                 "languages": list(languages),
                 "trials": tuning.trials,
@@ -363,9 +393,9 @@ class _Planner:
                         if method != NGRAM:
                             yield code, method, sentences, sample
 
-    def _chosen(self, languages: Sequence[str] | None, held_out: Iterable[str]) -> list[str]:
+    def _chosen(self, languages: Sequence[str], held_out: Iterable[str]) -> list[str]:
         """Those of the languages of a grid that are held out."""
-        if languages is None:
+        if isinstance(languages, str):  # all of them
             return list(held_out)
         self._check_known(languages, "languages of a grid")
         return [code for code in held_out if code in languages]

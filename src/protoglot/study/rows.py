@@ -4,11 +4,14 @@ import gzip
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from protoglot.errors import StorageError
+from protoglot.report.rows import EnvironmentRow, FailureRow, Row
 from protoglot.storage import write_atomically
 from protoglot.study.plan import Unit, canonical
 from protoglot.study.store import Store
@@ -16,37 +19,8 @@ from protoglot.study.store import Store
 KEY_DIGITS = 16
 """Of a unit's key that stand in its rows."""
 
-ROW_KEYS: dict[str, tuple[str, ...]] = {
-    "score": (
-        *("language", "partition", "regime", "conditioning", "method", "network", "sentences", "sample", "seed"),
-        *("nats", "characters", "seconds", "unit"),
-    ),
-    "text": (
-        *("language", "partition", "conditioning", "method", "regime", "sentences", "temperature", "text", "unit"),
-    ),
-    "unigram": ("language", "name", "family", "counts", "unit"),
-    "signal-to-noise": ("partition", "conditioning", "layer", "edges", "density", "unit"),
-    "environment": ("commit", "versions", "machine", "config", "started", "finished", "seconds", "unit"),
-    "failure": ("unit", "what", "reason"),
-}
-"""Keys of the rows of each kind, besides ``kind``."""
 
-Row = dict[str, Any]
-
-
-def make_row(kind: str, values: Mapping[str, object]) -> Row:
-    """A row with all keys of its kind; what is not given is null."""
-    keys = ROW_KEYS[kind]
-    unknown = sorted(set(values) - set(keys))
-    if unknown:
-        raise AssertionError(f"a row of kind {kind} has no {', '.join(unknown)}")
-    nats = values.get("nats")
-    if isinstance(nats, float) and not math.isfinite(nats):
-        raise ArithmeticError(f"{values.get('language')}: a score of {nats} nats; wanted a finite number")
-    return {"kind": kind, **{key: values.get(key) for key in keys}}
-
-
-def gather_rows(store: Store, plan: Sequence[Unit], keys: Mapping[str, str], config: object) -> Iterator[Row]:
+def gather_rows(store: Store, plan: Sequence[Unit], config: dict[str, Any]) -> Iterator[Row | dict[str, Any]]:
     """All rows of a study: its environments, those of its finished units in the order of the plan, its failures.
 
     There is an environment for each commit and set of versions that units were done with.
@@ -56,36 +30,35 @@ def gather_rows(store: Store, plan: Sequence[Unit], keys: Mapping[str, str], con
     Args:
         store: the study's directory.
         plan: its units.
-        keys: of the units, by name.
         config: the study as JSON values.
     """
-    done = [unit for unit in plan if store.is_done(keys[unit.name])]
-    facts = store.read_json("environment.json") if (store.path / "environment.json").is_file() else {}
-    made: dict[str, list[Unit]] = {}
+    done = [unit for unit in plan if store.is_done(unit.key)]
+    environment = store.environment()
+    seconds: dict[str, list[float]] = {}
     for unit in done:
-        made_with = store.made_with(keys[unit.name]) or {name: facts.get(name) for name in ("commit", "versions")}
-        made.setdefault(canonical(made_with), []).append(unit)
-    for code, units in sorted(made.items()) or [(canonical({}), [])]:
-        yield make_row(
-            "environment",
-            {
-                **{name: facts.get(name) for name in ("machine", "started", "finished")},
-                **json.loads(code),
-                "config": config,
-                "seconds": round(math.fsum(store.seconds(keys[unit.name]) for unit in units), 3),
-            },
+        facts = store.facts(unit.key)
+        made_with = facts.made_with or {"commit": environment.commit, "versions": environment.versions}
+        seconds.setdefault(canonical(made_with), []).append(facts.seconds)
+    for code, spent in sorted(seconds.items()) or [("{}", [])]:
+        made_with = json.loads(code)
+        yield EnvironmentRow(
+            commit=made_with.get("commit") or "",
+            versions=made_with.get("versions") or {},
+            machine=environment.machine,
+            started=environment.started,
+            finished=environment.finished or "",
+            config=config,
+            seconds=round(math.fsum(spent), 3),
         )
     for unit in done:
-        yield from store.rows(keys[unit.name])
-    failed = {unit.name: store.failure(keys[unit.name]) for unit in plan}
+        yield from store.rows(unit.key)
     for unit in plan:
-        failure = failed[unit.name]
+        failure = store.failure(unit.key)
         if failure is not None:
-            shown = {"unit": keys[unit.name][:KEY_DIGITS], "what": unit.name, "reason": failure.reason}
-            yield make_row("failure", shown)
+            yield FailureRow(unit=unit.key[:KEY_DIGITS], what=unit.name, reason=failure.reason)
 
 
-def write_rows(path: Path, rows: Iterator[Row]) -> int:
+def write_rows(path: Path, rows: Iterable[Row | dict[str, Any]]) -> int:
     """Write rows as JSON lines, compressed if the name ends in ``.gz``; return how many.
 
     Raises:
@@ -93,7 +66,7 @@ def write_rows(path: Path, rows: Iterator[Row]) -> int:
     """
     if not path.name.endswith((".jsonl", ".jsonl.gz")):
         raise StorageError(f"{path}: wanted a name that ends in .jsonl or .jsonl.gz")
-    lines = [canonical(row) + "\n" for row in rows]
+    lines = [canonical(msgspec.to_builtins(row)) + "\n" for row in rows]
     content = "".join(lines).encode("ascii")
     if path.suffix == ".gz":
         buffer = io.BytesIO()

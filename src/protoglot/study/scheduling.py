@@ -1,166 +1,174 @@
-"""Which unit comes next, and how it is done: the loop of every worker.
+"""Which unit comes next: the loop of the process that started a study, and the workers it has.
 
-Workers do not talk to each other. Each looks through the plan for the first unit that is not done, whose needs are,
-and that nobody else has taken; so any number of them, in any number of commands, can share a study.
+The directory is the truth about what is done; the loop only looks for units whose needs are, and that nobody has
+claimed. So any number of such loops, in any number of commands, can share a study.
 """
 
+import contextlib
+import multiprocessing
 import time
-import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from protoglot.errors import ProtoglotError
+from protoglot.study.claims import is_claimed, is_orphaned, remove_orphan
+from protoglot.study.doing import Ending, PlanFacts, do_unit, prepare_process
 from protoglot.study.plan import Unit
-from protoglot.study.store import Failure, Outcome, Store
+from protoglot.study.store import Failure, Store
 
-SECONDS_BETWEEN_LOOKS = 0.25
-"""How long a worker waits for units of others before it looks again."""
-
-
-class Interrupted(Exception):  # noqa: N818 - not an error: the unit will go on another time
-    """A unit was asked to stop, and has kept what it needs to go on."""
+MAX_DEATHS = 3
+"""Of processes at one unit: it is done anew twice."""
+_MAX_IDLE_DEATHS = 5
+_SECONDS_BETWEEN_LOOKS = 0.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a unit is done, and with what."""
+def run_units(
+    plan: Sequence[Unit],
+    facts: PlanFacts,
+    directory: Path,
+    *,
+    num_workers: int,
+    on_look: Callable[[], None] = lambda: None,
+    stop_asked: Callable[[], bool] = lambda: False,
+) -> None:
+    """Do the units of a study in processes of their own, until nothing is left that can be done.
 
-    key: str
-    folder: Path
-    """For files that units after this one need."""
+    Units that failed in an earlier run are tried once more. Where a process dies, all of them are replaced; the unit
+    it was at is begun anew, and those of the others go on.
 
-    unfinished: Path
-    """For what lets the unit go on after an interruption; may not exist yet."""
+    Args:
+        plan: the units, with their keys.
+        facts: what they have in common.
+        directory: of the study.
+        num_workers: processes.
+        on_look: called a few times a second.
+        stop_asked: looked at as often; the processes then save what they have and end.
 
-    needs: Mapping[str, Path]
-    """What for -> directory of a finished unit."""
+    Raises:
+        ProtoglotError: if a process cannot work at all.
+    """
+    store = Store.open(directory)
+    for unit in plan:
+        store.forget_failure(unit.key)
+    schedule = Schedule(store, plan, facts, num_workers=num_workers, on_look=on_look, stop_asked=stop_asked)
+    lasted = False
+    while not lasted and not stop_asked():
+        with _processes(num_workers) as pool:
+            lasted = schedule.work_through(pool)
+        schedule.note_deaths()
 
-    stop_asked: Callable[[], bool]
 
-    def stop_if_asked(self) -> None:
-        """End the unit here if it was asked to stop.
+class Schedule:
+    """Hands units to an executor as soon as what they need is done.
+
+    Args:
+        store: of the study.
+        plan: the units.
+        facts: what they have in common.
+        num_workers: units at work at a time.
+        on_look: called at every look.
+        stop_asked: whether to hand out no more, and to ask all processes to end.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        plan: Sequence[Unit],
+        facts: PlanFacts,
+        *,
+        num_workers: int = 1,
+        on_look: Callable[[], None] = lambda: None,
+        stop_asked: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._store, self._plan, self._facts, self._num_workers = store, plan, facts, num_workers
+        self._on_look, self._stop_asked = on_look, stop_asked
+        self._done: set[str] = set()
+        self._failed: set[str] = set()
+        self._at_work: dict[Future[Ending], Unit] = {}
+        self._deaths: Counter[str] = Counter()
+
+    def work_through(self, pool: Executor) -> bool:
+        """Do all that can be done; whether the pool has lasted.
 
         Raises:
-            Interrupted: if so.
+            ProtoglotError: if no unit can be done in it.
         """
-        if self.stop_asked():
-            raise Interrupted
+        asked = False
+        try:
+            while True:
+                self._on_look()
+                if self._stop_asked() and not asked:
+                    asked = True
+                    for process in multiprocessing.active_children():
+                        process.terminate()
+                busy = False if asked else self._hand_out(pool)
+                if self._at_work:
+                    ended = wait(self._at_work, _SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED).done
+                    for future in ended:
+                        future.result()
+                        del self._at_work[future]
+                elif busy:
+                    time.sleep(_SECONDS_BETWEEN_LOOKS)
+                else:
+                    return True
+        except BrokenProcessPool:
+            return False
 
+    def note_deaths(self) -> None:
+        """See which units a broken pool was at, when all of its processes have ended.
 
-Runner = Callable[[Unit, Place], Outcome]
-"""Does a unit."""
+        Raises:
+            ProtoglotError: if processes die again and again without having begun a unit.
+        """
+        lost = [unit for unit in self._at_work.values() if is_orphaned(self._store.claim_path(unit.key))]
+        if self._at_work and not lost and not self._stop_asked():
+            self._deaths[""] += 1
+            if self._deaths[""] > _MAX_IDLE_DEATHS:
+                raise ProtoglotError("worker processes end before they begin a unit; wanted them to wait for one")
+        self._at_work.clear()
+        for unit in lost:
+            self._deaths[unit.name] += 1
+            if self._deaths[unit.name] == MAX_DEATHS:
+                reason = (
+                    f"its process was killed {MAX_DEATHS} times; if for lack of memory, fewer workers may help"
+                )
+                self._store.record_failure(unit.key, Failure(name=unit.name, reason=reason))
 
-
-class State(StrEnum):
-    """How far a unit is."""
-
-    DONE = "done"
-    RUNNING = "running"
-    FAILED = "failed"
-    BLOCKED = "blocked"
-    """Needs one that failed."""
-    WAITING = "waiting"
-
-
-class Look(StrEnum):
-    """What a worker found when it looked for a unit."""
-
-    WORKED = "worked"
-    BUSY = "busy"
-    """All that could be done now is being done by others."""
-    NOTHING_LEFT = "nothing left"
-
-
-@dataclass(slots=True)
-class Worker:
-    """Does units of a study, one after the other."""
-
-    store: Store
-    plan: Sequence[Unit]
-    keys: Mapping[str, str]
-    runner: Runner
-    stop_asked: Callable[[], bool] = lambda: False
-    made_with: Mapping[str, object] | None = None
-    """Commit and versions of the code, to be kept with what it does."""
-    _done: set[str] = field(default_factory=set)
-    _failed: set[str] = field(default_factory=set)
-
-    def work(self) -> None:
-        """Do all that can be done, or until asked to stop."""
-        while not self.stop_asked():
-            look = self.work_once()
-            if look is Look.NOTHING_LEFT:
-                return
-            if look is Look.BUSY:
-                time.sleep(SECONDS_BETWEEN_LOOKS)
-
-    def work_once(self) -> Look:
-        """Do the first unit that can be done now."""
+    def _hand_out(self, pool: Executor) -> bool:
+        """Submit units while there are workers for them; whether others are at units that could be done now."""
         busy = False
-        for unit in self.plan:
-            if unit.name in self._done or unit.name in self._failed:
+        at_work = {unit.name for unit in self._at_work.values()}
+        for unit in self._plan:
+            if len(self._at_work) == self._num_workers:
+                break
+            if unit.name in self._done or unit.name in self._failed or unit.name in at_work:
                 continue
             if not self._done.issuperset(unit.needs.values()):
                 continue  # what it needs stands before it in the plan, so this look has seen to that already
-            key = self.keys[unit.name]
-            if self.store.is_done(key):
+            if self._store.is_done(unit.key):
                 self._done.add(unit.name)
-            elif self.store.failure(key) is not None:
+            elif self._store.failure(unit.key) is not None:
                 self._failed.add(unit.name)
-            else:
-                with self.store.claim(key, unit.name) as free:
-                    if free:
-                        self._do(unit, key)
-                        return Look.WORKED
+            elif is_claimed(self._store.claim_path(unit.key)):
                 busy = True
-        return Look.BUSY if busy else Look.NOTHING_LEFT
-
-    def _do(self, unit: Unit, key: str) -> None:
-        try:
-            with self.store.written(key, unit, self.made_with) as writing:
-                place = Place(
-                    key=key,
-                    folder=writing.folder,
-                    unfinished=self.store.unfinished(key),
-                    needs={purpose: self.store.result(self.keys[name]) for purpose, name in unit.needs.items()},
-                    stop_asked=self.stop_asked,
-                )
-                writing.outcome = self.runner(unit, place)
-        except Interrupted:
-            return
-        except Exception as error:
-            self.store.record_failure(
-                key, Failure(name=unit.name, reason=one_line(error), traceback=traceback.format_exc())
-            )
+            else:
+                remove_orphan(self._store.claim_path(unit.key))  # so that one found later is of this attempt
+                self._at_work[pool.submit(do_unit, unit, self._facts, self._store.path)] = unit
+        return busy
 
 
-def one_line(error: BaseException) -> str:
-    """Why something failed, in one line: the user's errors in their own words, others with their kind."""
-    text = " ".join(str(error).split())
-    if isinstance(error, ProtoglotError) and text:
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def states_of(
-    store: Store, plan: Sequence[Unit], keys: Mapping[str, str], *, known_done: Collection[str] = ()
-) -> dict[str, State]:
-    """How far each unit of a plan is, by name; those known to be done are not looked at."""
-    running = store.running()
-    states: dict[str, State] = {}
-    for unit in plan:
-        key = keys[unit.name]
-        needed = {states[name] for name in unit.needs.values()}
-        if unit.name in known_done or store.is_done(key):
-            states[unit.name] = State.DONE
-        elif key in running:
-            states[unit.name] = State.RUNNING
-        elif store.failure(key) is not None:
-            states[unit.name] = State.FAILED
-        elif needed & {State.FAILED, State.BLOCKED}:
-            states[unit.name] = State.BLOCKED
-        else:
-            states[unit.name] = State.WAITING
-    return states
+@contextlib.contextmanager
+def _processes(number: int) -> Iterator[ProcessPoolExecutor]:
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(number, context, prepare_process)
+    try:
+        yield pool
+    except BaseException:  # an error, or a second Ctrl-C: results are whole all the same
+        for process in multiprocessing.active_children():
+            process.kill()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)

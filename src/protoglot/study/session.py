@@ -1,7 +1,7 @@
 """From a configuration and a corpus to a plan with keys, and from a study's directory back to them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,10 +11,11 @@ from protoglot.corpus.selection import select_languages, select_script
 from protoglot.errors import ConfigError, StorageError
 from protoglot.folds import paper_partitions
 from protoglot.study.config import StudyConfig, parse_config, read_config
-from protoglot.study.environment import describe_code, describe_machine
-from protoglot.study.plan import Unit, make_plan
+from protoglot.study.doing import PlanFacts
+from protoglot.study.environment import describe_machine, describe_versions, find_commit
+from protoglot.study.plan import Unit, make_plan, with_keys
 from protoglot.study.rows import gather_rows, write_rows
-from protoglot.study.store import CONFIG, ENVIRONMENT, ROWS, STUDY, Store, unit_keys
+from protoglot.study.store import CONFIG, ENVIRONMENT, ROWS, STUDY, Environment, Store, StudyText
 from protoglot.study.text import digest_of
 
 
@@ -23,18 +24,17 @@ class Study:
     """A study with its text known: what to do, and under which keys."""
 
     config: StudyConfig
-    corpus: str
-    """As the user named it."""
-
-    records: tuple[LanguageRecord, ...]
-    digests: Mapping[str, str]
+    text: StudyText
     plan: tuple[Unit, ...]
-    keys: Mapping[str, str]
+
+    def facts(self, num_threads: int) -> PlanFacts:
+        """What whoever does its units must know, with the CPU threads of each process."""
+        digests = tuple(sorted(self.text.digests.items()))
+        return PlanFacts(corpus=self.text.corpus, digests=digests, num_threads=num_threads)
 
     def write_rows(self, store: Store, path: Path | None = None) -> int:
         """Gather all rows into one file, by default in the study's directory; return how many."""
-        rows = gather_rows(store, self.plan, self.keys, self.config.to_json())
-        return write_rows(path or store.path / ROWS, rows)
+        return write_rows(path or store.path / ROWS, gather_rows(store, self.plan, self.config.to_json()))
 
 
 def plan_study(config_path: Path, corpus_name: str | None) -> tuple[StudyConfig, tuple[Unit, ...]]:
@@ -78,10 +78,9 @@ def start_study(
         on_language(code)
         digests[code] = digest_of(corpus.sentences(code))
     store = Store.create(directory, config_path.read_text(encoding="utf-8"))
-    store.write_json(
-        STUDY, {"corpus": name, "languages": [asdict(record) for record in records], "digests": digests}
-    )
-    return _study(config, name, records, digests, plan), store
+    text = StudyText(corpus=name, languages=records, digests=digests)
+    store.write(STUDY, text)
+    return Study(config=config, text=text, plan=with_keys(plan, digests)), store
 
 
 def open_study(directory: Path) -> tuple[Study, Store]:
@@ -92,45 +91,29 @@ def open_study(directory: Path) -> tuple[Study, Store]:
     """
     store = Store.open(directory)
     config = parse_config((directory / CONFIG).read_text(encoding="utf-8"), name=str(directory / CONFIG))
-    facts = store.read_json(STUDY)
-    try:
-        records = tuple(LanguageRecord(**entry) for entry in facts["languages"])
-        name, digests = str(facts["corpus"]), dict(facts["digests"])
-        return _study(config, name, records, digests, make_plan(config, records)), store
-    except (KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{directory / STUDY}: damaged ({error!r}); wanted that of a study") from error
+    text = store.text()
+    plan = make_plan(config, text.languages)
+    for code in {code for unit in plan for code in unit.texts} - set(text.digests):
+        raise StorageError(
+            f"{directory / STUDY}: no digest of {code}; wanted one, as protoglot study run writes it"
+        )
+    return Study(config=config, text=text, plan=with_keys(plan, text.digests)), store
 
 
 def note_environment(store: Store, *, num_workers: int, finished: bool) -> None:
     """Write down where a study runs, when it was started first, and when it ended last."""
-    before = store.read_json(ENVIRONMENT) if (store.path / ENVIRONMENT).is_file() else {}
+    before = store.environment()
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    store.write_json(
+    store.write(
         ENVIRONMENT,
-        {
-            **describe_code(),
-            "machine": describe_machine(),
-            "started": before.get("started") or now,
-            "finished": now if finished else before.get("finished"),
-            "workers": num_workers,
-        },
-    )
-
-
-def _study(
-    config: StudyConfig,
-    name: str,
-    records: Sequence[LanguageRecord],
-    digests: Mapping[str, str],
-    plan: tuple[Unit, ...],
-) -> Study:
-    return Study(
-        config=config,
-        corpus=name,
-        records=tuple(records),
-        digests=digests,
-        plan=plan,
-        keys=unit_keys(plan, digests),
+        Environment(
+            commit=find_commit(),
+            versions=describe_versions(),
+            machine=describe_machine(),
+            started=before.started or now,
+            finished=now if finished else before.finished,
+            workers=num_workers,
+        ),
     )
 
 
@@ -140,7 +123,7 @@ def _open(config: StudyConfig, corpus_name: str | None, where: str) -> tuple[str
     if name is None:
         raise ConfigError(f"{where}: names no corpus; wanted --corpus NAME|PATH")
     corpus = open_corpus(name)
-    if config.languages is not None:
+    if not isinstance(config.languages, str):
         return name, select_languages(corpus, (*config.languages, *config.guests))
     if config.script is not None:
         codes = [record.code for record in select_script(corpus, config.script).languages()]

@@ -1,4 +1,4 @@
-"""The directory of a study: finished units under their keys, locks, failures, and what is unfinished.
+"""The directory of a study: finished units under their keys, claims, failures, and what is unfinished.
 
 ::
 
@@ -7,9 +7,8 @@
     environment.json     where and when it ran
     units/KEY/           a finished unit: unit.json, rows.jsonl and what other units need of it
     unfinished/KEY/      what a unit that can go on has left, such as checkpoints
-    running/KEY.json     who works on a unit; believed only while the lock is held
     failures/KEY.json    why a unit failed
-    locks/KEY.lock       held by the process that works on a unit, and released when it ends, however it ends
+    claims/KEY.json      who works on a unit (see :mod:`protoglot.study.claims`)
 
 A unit's directory is written aside and renamed, so that a unit is there whole or not at all.
 """
@@ -17,19 +16,22 @@ A unit's directory is written aside and renamed, so that a unit is there whole o
 import contextlib
 import hashlib
 import json
-import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
-from filelock import FileLock, Timeout
+import msgspec
+from msgspec import Meta, Struct
 
+from protoglot.corpus.interface import LanguageRecord
 from protoglot.errors import StorageError
 from protoglot.storage import directory_written_whole, write_atomically
-from protoglot.study.plan import VERSIONS, Unit, canonical
+from protoglot.study.claims import Claim, claimed, is_claimed, read_claim
+from protoglot.study.environment import describe_code
+from protoglot.study.plan import Unit, canonical
 
 CONFIG = "config.toml"
 STUDY = "study.json"
@@ -38,44 +40,10 @@ ROWS = "rows.jsonl.gz"
 _UNIT = "unit.json"
 _UNIT_ROWS = "rows.jsonl"
 
-JsonRow = Mapping[str, Any]
+Kept = TypeVar("Kept", bound=Struct)
 
 
-def unit_keys(plan: Sequence[Unit], digests: Mapping[str, str]) -> dict[str, str]:
-    """The key of each unit, by name: SHA-256 of all that decides its outcome.
-
-    That is its kind and the version of the code for it, its settings, the keys of the units it needs, and the text
-    it reads.
-
-    Args:
-        plan: units, each after those it needs.
-        digests: of the text of each language, by code.
-    """
-    keys: dict[str, str] = {}
-    for unit in plan:
-        identity = {
-            "kind": str(unit.kind),
-            "version": VERSIONS[unit.kind],
-            "settings": unit.settings,
-            "needs": {purpose: keys[name] for purpose, name in unit.needs.items()},
-            "texts": {code: digests[code] for code in unit.texts},
-        }
-        keys[unit.name] = hashlib.sha256(canonical(identity).encode()).hexdigest()
-    return keys
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
-    """A unit that somebody works on."""
-
-    name: str
-    process: int
-    started: float
-    """Seconds since the epoch."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """Why a unit failed."""
 
     name: str
@@ -86,11 +54,45 @@ class Failure:
     """Where, for whoever mends it."""
 
 
+class UnitFacts(Struct, frozen=True, kw_only=True):
+    """What is kept of a finished unit besides its rows."""
+
+    name: str
+    kind: str
+    settings: Mapping[str, Any]
+    seconds: float
+    rows_sha256: str
+    made_with: Mapping[str, Any] = {}
+    """Commit and versions of the code that did it."""
+
+
+class Environment(Struct, frozen=True, kw_only=True):
+    """Where a study ran last, when it was started first, and when it ended last."""
+
+    commit: str | None = None
+    versions: dict[str, Any] = {}
+    machine: dict[str, Any] = {}
+    started: str = ""
+    finished: str | None = None
+    workers: Annotated[int, Meta(ge=1)] = 1
+
+
+class StudyText(Struct, frozen=True, kw_only=True):
+    """The text of a study."""
+
+    corpus: str
+    """As the user named it."""
+
+    languages: tuple[LanguageRecord, ...]
+    digests: dict[str, str]
+    """Of the text of each language, by code."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What doing a unit gave."""
 
-    rows: Sequence[JsonRow]
+    rows: Sequence[Struct]
     earlier_seconds: float = 0.0
     """Spent on it before it was taken up again."""
 
@@ -108,10 +110,12 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            foreign = path.is_dir() and not (path / CONFIG).is_file() and any(path.iterdir())
+            # In this order: another command may begin the study while we look, with the configuration first.
+            found = [each for each in path.glob("*") if not each.name.startswith(f".{CONFIG}.")]
+            foreign = bool(found) and not (path / CONFIG).is_file()
             if foreign or (path.exists() and not path.is_dir()):
                 raise StorageError(f"{path}: holds something else; wanted a new directory, or that of a study")
-            for name in ("units", "unfinished", "running", "failures", "locks"):
+            for name in ("units", "unfinished", "failures", "claims"):
                 if (path / CONFIG).is_file():
                     (path / name).mkdir(exist_ok=True)
         except OSError as error:
@@ -135,17 +139,22 @@ class Store:
             raise StorageError(f"{path}: no {CONFIG} in it; wanted the directory of a study")
         return cls(path)
 
-    def write_json(self, name: str, value: object) -> None:
+    def write(self, name: str, value: Struct) -> None:
         """Write a JSON file of the study, whole or not at all."""
-        write_atomically(self.path / name, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True) + "\n")
+        write_atomically(self.path / name, _readable(value))
 
-    def read_json(self, name: str) -> dict[str, Any]:
-        """Read a JSON file of the study.
+    def text(self) -> StudyText:
+        """The text of the study.
 
         Raises:
-            StorageError: if it is missing or damaged.
+            StorageError: if what was written of it is missing or damaged.
         """
-        return _read_json(self.path / name)
+        return _read(self.path / STUDY, StudyText)
+
+    def environment(self) -> Environment:
+        """Where and when the study ran; nothing of that if it did not."""
+        path = self.path / ENVIRONMENT
+        return _read(path, Environment) if path.is_file() else Environment()
 
     def result(self, key: str) -> Path:
         """Directory of a unit, which is there if and only if the unit is done."""
@@ -160,72 +169,57 @@ class Store:
         return (self.result(key) / _UNIT).is_file()
 
     @contextlib.contextmanager
-    def claim(self, key: str, name: str) -> Iterator[bool]:
+    def claim(self, unit: Unit) -> Iterator[bool]:
         """Try to take a unit for this process; gives whether it was free, and not done in the meantime."""
-        lock = FileLock(self.path / "locks" / f"{key}.lock", timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            yield False
-            return
-        except OSError as error:
-            raise StorageError(f"{lock.lock_file}: cannot be written ({error.strerror or error})") from error
-        try:
-            if self.is_done(key):
-                yield False
-                return
-            marker = self.path / "running" / f"{key}.json"
-            self._remove_leftovers(key)
-            running = Running(name=name, process=os.getpid(), started=time.time())
-            write_atomically(marker, json.dumps(asdict(running)) + "\n")
-            try:
+        with claimed(self.claim_path(unit.key), unit.name) as free:
+            if free and not self.is_done(unit.key):
+                self._remove_leftovers(unit.key)
                 yield True
-            finally:
-                marker.unlink(missing_ok=True)
-        finally:
-            lock.release()
+            else:
+                yield False
 
-    @contextlib.contextmanager
-    def written(self, key: str, unit: Unit, made_with: Mapping[str, object] | None = None) -> Iterator["Writing"]:
-        """Give a place for the result of a claimed unit; it counts only if the block ends without an error.
+    def claim_path(self, key: str) -> Path:
+        """File that says who works on a unit."""
+        return self.path / "claims" / f"{key}.json"
+
+    def running(self) -> dict[str, Claim]:
+        """Units that processes work on now, by key."""
+        claims = {
+            path.stem: read_claim(path) for path in (self.path / "claims").glob("*.json") if is_claimed(path)
+        }
+        return {key: claim for key, claim in sorted(claims.items()) if claim is not None}
+
+    def keep(self, unit: Unit, do: Callable[[Path], Outcome]) -> None:
+        """Do a claimed unit and keep its result, which counts only if there is no error.
 
         Args:
-            key: of the unit.
-            unit: itself, to be described with its result.
-            made_with: commit and versions of the code that does it.
+            unit: itself.
+            do: does it; puts files into a directory in which the units that need this one find them.
         """
         started = time.monotonic()
-        with directory_written_whole(self.result(key)) as folder:
-            writing = Writing(folder)
-            yield writing
-            if writing.outcome is None:
-                raise AssertionError(f"{unit.name}: ended without an outcome")
-            lines = "".join(f"{canonical(row)}\n" for row in writing.outcome.rows)
+        with directory_written_whole(self.result(unit.key)) as folder:
+            outcome = do(folder)
+            lines = "".join(f"{canonical(msgspec.to_builtins(row))}\n" for row in outcome.rows)
             (folder / _UNIT_ROWS).write_text(lines, encoding="ascii")
-            facts = {
-                "name": unit.name,
-                "kind": str(unit.kind),
-                "settings": unit.settings,
-                "seconds": round(time.monotonic() - started + writing.outcome.earlier_seconds, 3),
-                "rows_sha256": hashlib.sha256(lines.encode()).hexdigest(),
-                **({"made_with": dict(made_with)} if made_with else {}),
-            }
-            (folder / _UNIT).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="ascii")
-        shutil.rmtree(self.unfinished(key), ignore_errors=True)
-        (self.path / "failures" / f"{key}.json").unlink(missing_ok=True)
+            facts = UnitFacts(
+                name=unit.name,
+                kind=str(unit.kind),
+                settings=unit.settings,
+                seconds=round(time.monotonic() - started + outcome.earlier_seconds, 3),
+                rows_sha256=hashlib.sha256(lines.encode()).hexdigest(),
+                made_with=describe_code(),
+            )
+            (folder / _UNIT).write_bytes(_readable(facts))
+        shutil.rmtree(self.unfinished(unit.key), ignore_errors=True)
+        self.forget_failure(unit.key)
 
-    def seconds(self, key: str) -> float:
-        """What a finished unit took."""
-        facts = _read_json(self.result(key) / _UNIT)
-        seconds = facts.get("seconds")
-        if not isinstance(seconds, int | float):
-            raise StorageError(f"{self.result(key) / _UNIT}: seconds {seconds!r}; wanted a number")
-        return float(seconds)
+    def facts(self, key: str) -> UnitFacts:
+        """What a finished unit was, and what it took.
 
-    def made_with(self, key: str) -> dict[str, Any]:
-        """Commit and versions of the code that did a finished unit; empty if it does not say."""
-        found = _read_json(self.result(key) / _UNIT).get("made_with")
-        return found if isinstance(found, dict) else {}
+        Raises:
+            StorageError: if what was written of it is damaged.
+        """
+        return _read(self.result(key) / _UNIT, UnitFacts)
 
     def rows(self, key: str) -> list[dict[str, Any]]:
         """Rows of a finished unit.
@@ -233,63 +227,32 @@ class Store:
         Raises:
             StorageError: if they are not those that were written.
         """
-        facts = _read_json(self.result(key) / _UNIT)
         path = self.result(key) / _UNIT_ROWS
         try:
             content = path.read_bytes()
         except OSError as error:
             raise StorageError(f"{path}: cannot be read ({error.strerror or error})") from error
-        if hashlib.sha256(content).hexdigest() != facts.get("rows_sha256"):
+        if hashlib.sha256(content).hexdigest() != self.facts(key).rows_sha256:
             raise StorageError(f"{path}: damaged; wanted its SHA-256 as {_UNIT} states it (remove the directory)")
         return [json.loads(line) for line in content.splitlines()]
 
     def record_failure(self, key: str, failure: Failure) -> None:
         """Note that a unit failed."""
-        self.write_json(f"failures/{key}.json", asdict(failure))
+        self.write(f"failures/{key}.json", failure)
 
     def failure(self, key: str) -> Failure | None:
         """Why a unit failed, if it did."""
         path = self.path / "failures" / f"{key}.json"
         try:
-            facts = _read_json(path)
+            return _read(path, Failure)
         except StorageError:
             if path.is_file():
                 raise
             return None  # there is none, or somebody else has just forgotten it
-        return Failure(**{name: str(facts.get(name, "")) for name in ("name", "reason", "traceback")})
 
     def forget_failure(self, key: str) -> None:
         """Let a failed unit be tried again."""
         (self.path / "failures" / f"{key}.json").unlink(missing_ok=True)
-
-    def running(self) -> dict[str, Running]:
-        """Units that processes work on now, by key."""
-        found = {}
-        for marker in sorted((self.path / "running").glob("*.json")):
-            with contextlib.suppress(StorageError, TypeError):  # gone since, because the unit ended
-                running = Running(**_read_json(marker))
-                if self._is_locked(marker.stem):
-                    found[marker.stem] = running
-        return found
-
-    def abandoned_by(self, process: int) -> dict[str, Running]:
-        """Units that a process had taken when it died, by key."""
-        found = {}
-        for marker in sorted((self.path / "running").glob("*.json")):
-            with contextlib.suppress(StorageError, TypeError):
-                running = Running(**_read_json(marker))
-                if running.process == process and not self._is_locked(marker.stem):
-                    found[marker.stem] = running
-        return found
-
-    def _is_locked(self, key: str) -> bool:
-        lock = FileLock(self.path / "locks" / f"{key}.lock", timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            return True
-        lock.release()
-        return False
 
     def _remove_leftovers(self, key: str) -> None:
         """What a process that was killed left half-written."""
@@ -300,23 +263,15 @@ class Store:
             shutil.rmtree(self.result(key), ignore_errors=True)
 
 
-class Writing:
-    """The result of a unit while it is made."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        """Files put here are found by the units that need this one."""
-
-        self.outcome: Outcome | None = None
+def _readable(value: Struct) -> bytes:
+    """JSON with a line for each key, in order."""
+    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read(path: Path, kind: type[Kept]) -> Kept:
     try:
-        value = json.loads(path.read_bytes())
+        return msgspec.json.decode(path.read_bytes(), type=kind)
     except OSError as error:
         raise StorageError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (ValueError, RecursionError) as error:
-        raise StorageError(f"{path}: damaged; wanted JSON") from error
-    if not isinstance(value, dict):
-        raise StorageError(f"{path}: damaged; wanted a JSON object")
-    return value
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise StorageError(f"{path}: damaged ({error}); wanted it as protoglot study run writes it") from error

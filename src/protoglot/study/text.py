@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 
-from protoglot.corpus.interface import Corpus, LanguageRecord
+from protoglot.corpus.interface import Corpus, TextsByLanguage, find_record
 from protoglot.errors import CorpusError
 from protoglot.splits import first_characters, split_sentences
 
@@ -16,44 +16,34 @@ def digest_of(sentences: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-class UnchangedCorpus:
-    """A corpus whose text must be the one that a study was planned with.
+def unchanged(corpus: Corpus, digests: Mapping[str, str]) -> Corpus:
+    """The languages of a corpus whose text must be the one that a study was planned with.
+
+    After the last sentence of a language, a ``CorpusError`` tells if they are not what they were.
 
     Args:
         corpus: the text.
         digests: of each language, by code.
+
+    Raises:
+        CorpusError: if the corpus lacks one of them.
     """
 
-    def __init__(self, corpus: Corpus, digests: Mapping[str, str]) -> None:
-        self._corpus, self._digests = corpus, digests
-
-    @property
-    def name(self) -> str:
-        """Name of the corpus."""
-        return self._corpus.name
-
-    def languages(self) -> tuple[LanguageRecord, ...]:
-        """All languages."""
-        return self._corpus.languages()
-
-    def sentences(self, code: str) -> Iterator[str]:
-        """Sentences of a language.
-
-        Raises:
-            CorpusError: after the last of them, if they are not what they were.
-        """
+    def read(code: str) -> Iterator[str]:
         digest = hashlib.sha256()
-        for sentence in self._corpus.sentences(code):
+        for sentence in corpus.sentences(code):
             digest.update(sentence.encode("utf-8", "surrogatepass") + b"\n")
             yield sentence
-        if digest.hexdigest() != self._digests[code]:
+        if digest.hexdigest() != digests[code]:
             raise CorpusError(
-                f"corpus {self.name}: the text of {code} has changed since the study was started; "
+                f"corpus {corpus.name}: the text of {code} has changed since the study was started; "
                 "wanted it as it was, or the study started once more"
             )
 
+    return TextsByLanguage(corpus.name, [(find_record(corpus, code), code) for code in digests], read)
 
-class ShortenedCorpus:
+
+def shortened(corpus: Corpus, num_characters: int) -> Corpus:
     """A corpus with less text of each language, whose parts are beginnings of the parts of the whole text.
 
     Splitting what it gives yields the first sentences of the training part, and with them shares of the development
@@ -64,22 +54,11 @@ class ShortenedCorpus:
         num_characters: about so many characters of each training part are kept.
     """
 
-    def __init__(self, corpus: Corpus, num_characters: int) -> None:
-        self._corpus, self._num_characters = corpus, num_characters
-
-    @property
-    def name(self) -> str:
-        """Name of the corpus."""
-        return self._corpus.name
-
-    def languages(self) -> tuple[LanguageRecord, ...]:
-        """All languages."""
-        return self._corpus.languages()
-
-    def sentences(self, code: str) -> Iterator[str]:
-        """The sentences that are kept."""
-        split = split_sentences(self._corpus.sentences(code))
-        train = first_characters(split.train, self._num_characters)
+    def read(code: str) -> Iterator[str]:
+        split = split_sentences(corpus.sentences(code))
+        train = first_characters(split.train, num_characters)
         # The split gives a tenth of all, rounded down, to each of the other two parts.
         others = min(len(train) // 8, len(split.test))
         yield from (*train, *split.development[:others], *split.test[:others])
+
+    return TextsByLanguage(corpus.name, [(record, record.code) for record in corpus.languages()], read)

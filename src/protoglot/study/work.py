@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,15 +30,17 @@ from protoglot.prior.laplace import FisherConfig, infer_prior, training_streams
 from protoglot.prior.methods import AdaptationConfig, Method
 from protoglot.prior.spread import SpreadConfig, measure_spread
 from protoglot.prior.universal import UniversalPrior
+from protoglot.report.rows import Method as RowMethod
+from protoglot.report.rows import Regime, Row, ScoreRow, SignalToNoiseRow, TextRow, UnigramRow
 from protoglot.scores import Score
 from protoglot.splits import Split, few_shot_sample, first_characters, split_sentences
 from protoglot.study.config import CALIBRATED
+from protoglot.study.doing import Interrupted, Place, PlanFacts, Runner
 from protoglot.study.ngram_choice import choose_ngram
 from protoglot.study.plan import Unit, UnitKind
-from protoglot.study.rows import KEY_DIGITS, Row, make_row
-from protoglot.study.scheduling import Interrupted, Place, Runner
+from protoglot.study.rows import KEY_DIGITS
 from protoglot.study.store import Outcome
-from protoglot.study.text import ShortenedCorpus, UnchangedCorpus
+from protoglot.study.text import shortened, unchanged
 from protoglot.trained import TrainedModel, load_trained, save_trained
 from protoglot.training.budget import Budget
 from protoglot.training.config import PRESETS as TRAINING_PRESETS
@@ -50,9 +52,6 @@ from protoglot.tuning import START, Trials, Tuner, TuningConfig, tuning_identity
 from protoglot.typology import Typology
 from protoglot.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from protoglot.study.workers import Assignment
-
 MODEL = "model"
 PRIOR = "prior"
 _SAMPLES_PER_SEED = 1_000
@@ -60,15 +59,15 @@ _SIGNAL_EDGES = np.linspace(-6.0, 4.0, 101)
 """Of the histogram of log10 |mean| / standard deviation; what lies outside counts at the ends."""
 
 
-def make_runner(assignment: "Assignment") -> Runner:
-    """The runner of a worker process.
+def make_runner(facts: PlanFacts) -> Runner:
+    """What does the units of a study in this process.
 
     Raises:
         CorpusError: if the corpus is not there.
     """
-    prepare_cpu(assignment.num_threads)
-    corpus = select_languages(open_corpus(assignment.corpus), tuple(assignment.digests))
-    return Desk(UnchangedCorpus(corpus, assignment.digests), corpus_name=assignment.corpus).run
+    prepare_cpu(facts.num_threads)
+    corpus = unchanged(open_corpus(facts.corpus), dict(facts.digests))
+    return Desk(corpus, corpus_name=facts.corpus).run
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +116,14 @@ class Desk:
         counts: Counter[str] = Counter()
         for sentence in self._split(settings["language"]).train:
             counts.update(sentence)
-        row = {
-            "language": settings["language"],
-            "name": settings["language_name"],
-            "family": settings["family"],
-            "counts": dict(sorted(counts.items())),
-            "unit": place.key[:KEY_DIGITS],
-        }
-        return Outcome([make_row("unigram", row)])
+        row = UnigramRow(
+            language=settings["language"],
+            name=settings["language_name"] or "",
+            family=settings["family"] or "",
+            counts=dict(sorted(counts.items())),
+            unit=unit.key[:KEY_DIGITS],
+        )
+        return Outcome([row])
 
     def _score_ngram(self, unit: Unit, place: Place) -> Outcome:
         started = time.monotonic()
@@ -133,7 +132,7 @@ class Desk:
         order, smoothing = choose_ngram(sample, settings["orders"])
         ngram = NGram.train(sample, Vocabulary.of(sample), order=order, smoothing=smoothing)
         score = ngram.score(self._test(settings))
-        return Outcome([_score_row(unit, place, score, started, regime="few-shot", method="n-gram")])
+        return Outcome([_score_row(unit, score, started, regime="few-shot", method="n-gram")])
 
     def _train(self, unit: Unit, place: Place) -> Outcome:
         """Train in the unfinished directory, whose checkpoints survive anything; keep the model alone."""
@@ -202,7 +201,7 @@ class Desk:
                 raise Interrupted
             prior = replace(prior, spread=spread)
         prior.save(place.folder / PRIOR)
-        return Outcome(_signal_rows(unit, place, prior))
+        return Outcome(_signal_rows(unit, prior))
 
     def _tune(self, unit: Unit, place: Place) -> Outcome:
         settings: Any = unit.settings
@@ -253,9 +252,7 @@ class Desk:
             frequencies=prior.frequencies,
         )
         score = model.score(self._test(settings))
-        return Outcome(
-            [_score_row(unit, place, score, started, regime="zero-shot", method=CALIBRATED, sentences=0)]
-        )
+        return Outcome([_score_row(unit, score, started, regime="zero-shot", method=CALIBRATED, sentences=0)])
 
     def _score_few_shot(self, unit: Unit, place: Place) -> Outcome:
         started = time.monotonic()
@@ -292,7 +289,7 @@ class Desk:
         return _Learned(network, vocabulary, features)
 
     def _score(
-        self, unit: Unit, place: Place, learned: _Learned, started: float, *, regime: str, method: str
+        self, unit: Unit, place: Place, learned: _Learned, started: float, *, regime: Regime, method: RowMethod
     ) -> Outcome:
         """Rows of a network's score on a language's test text, and of a text that it generates."""
         settings: Any = unit.settings
@@ -300,28 +297,24 @@ class Desk:
         text = make_scored_text(self._test(settings), learned.vocabulary, learned.features)
         score = evaluate(learned.network, {settings["language"]: text})[settings["language"]]
         sentences = 0 if regime == "zero-shot" else settings.get("sentences")
-        rows = [_score_row(unit, place, score, started, regime=regime, method=method, sentences=sentences)]
+        rows: list[Row] = [_score_row(unit, score, started, regime=regime, method=method, sentences=sentences)]
         if settings["generated_characters"]:
             config = GenerationConfig(length=settings["generated_characters"], temperature=settings["temperature"])
             written = generate(
                 learned.network, learned.vocabulary, learned.features, config, seed=settings["seed"]
             )
-            rows.append(
-                make_row(
-                    "text",
-                    {
-                        "language": settings["language"],
-                        "partition": settings.get("partition"),
-                        "conditioning": settings["conditioning"],
-                        "method": method,
-                        "regime": regime,
-                        "sentences": sentences,
-                        "temperature": settings["temperature"],
-                        "text": written[0],
-                        "unit": place.key[:KEY_DIGITS],
-                    },
-                )
+            row = TextRow(
+                language=settings["language"],
+                partition=settings.get("partition"),
+                conditioning=settings["conditioning"],
+                method=method,
+                regime=regime,
+                sentences=sentences,
+                temperature=settings["temperature"],
+                text=written[0],
+                unit=unit.key[:KEY_DIGITS],
             )
+            rows.append(row)
         return Outcome(rows)
 
     def _read_split(self, language: str) -> Split:
@@ -343,7 +336,7 @@ class Desk:
 
     def _training_corpus(self, settings: Any) -> Corpus:  # noqa: ANN401 - JSON values of a unit
         limit = settings["characters_per_language"]
-        return self._corpus if limit is None else ShortenedCorpus(self._corpus, limit)
+        return self._corpus if limit is None else shortened(self._corpus, limit)
 
     def _features(self, settings: Any, model: LanguageModel) -> Tensor | None:  # noqa: ANN401 - JSON values
         vector = self._vector(settings)
@@ -361,37 +354,34 @@ class Desk:
 
 def _score_row(
     unit: Unit,
-    place: Place,
     score: Score,
     started: float,
     *,
-    regime: str,
-    method: str,
-    network: str | None = None,
+    regime: Regime,
+    method: RowMethod,
     sentences: int | None = None,
-) -> Row:
+) -> ScoreRow:
     settings: Any = unit.settings
-    return make_row(
-        "score",
-        {
-            "language": settings["language"],
-            "partition": settings.get("partition"),
-            "regime": regime,
-            "conditioning": settings.get("conditioning"),
-            "method": method,
-            "network": network,
-            "sentences": settings.get("sentences", sentences),
-            "sample": settings.get("sample"),
-            "seed": settings["seed"],
-            "nats": score.nats,
-            "characters": score.num_characters,
-            "seconds": round(time.monotonic() - started, 3),
-            "unit": place.key[:KEY_DIGITS],
-        },
+    if not math.isfinite(score.nats):
+        raise ArithmeticError(f"{settings['language']}: a score of {score.nats} nats; wanted a finite number")
+    return ScoreRow(
+        language=settings["language"],
+        partition=settings.get("partition"),
+        regime=regime,
+        conditioning=settings.get("conditioning"),
+        method=method,
+        network=None,
+        sentences=settings.get("sentences", sentences),
+        sample=settings.get("sample"),
+        seed=settings["seed"],
+        nats=score.nats,
+        characters=score.num_characters,
+        seconds=round(time.monotonic() - started, 3),
+        unit=unit.key[:KEY_DIGITS],
     )
 
 
-def _signal_rows(unit: Unit, place: Place, prior: UniversalPrior) -> list[Row]:
+def _signal_rows(unit: Unit, prior: UniversalPrior) -> list[SignalToNoiseRow]:
     """Densities of log10 |mean| / standard deviation, of all weights and of each by name (appendix B)."""
     settings: Any = unit.settings
     found = {name: values.flatten().cpu().numpy() for name, values in prior.signal_to_noise().items()}
@@ -400,19 +390,14 @@ def _signal_rows(unit: Unit, place: Place, prior: UniversalPrior) -> list[Row]:
     for layer, values in layers.items():
         logarithms = np.log10(np.maximum(values.astype(np.float64), 10 ** _SIGNAL_EDGES[0]))
         counts, _ = np.histogram(np.minimum(logarithms, _SIGNAL_EDGES[-1]), bins=_SIGNAL_EDGES)
-        widths = np.diff(_SIGNAL_EDGES)
-        density = counts / (math.fsum(counts.tolist()) * widths)
-        rows.append(
-            make_row(
-                "signal-to-noise",
-                {
-                    "partition": settings["partition"],
-                    "conditioning": settings["conditioning"],
-                    "layer": layer,
-                    "edges": [round(edge, 6) for edge in _SIGNAL_EDGES.tolist()],
-                    "density": [round(value, 6) for value in density.tolist()],
-                    "unit": place.key[:KEY_DIGITS],
-                },
-            )
+        density = counts / (math.fsum(counts.tolist()) * np.diff(_SIGNAL_EDGES))
+        row = SignalToNoiseRow(
+            partition=settings["partition"],
+            conditioning=settings["conditioning"],
+            layer=layer,
+            edges=tuple(round(edge, 6) for edge in _SIGNAL_EDGES.tolist()),
+            density=tuple(round(value, 6) for value in density.tolist()),
+            unit=unit.key[:KEY_DIGITS],
         )
+        rows.append(row)
     return rows
