@@ -34,7 +34,7 @@ from protoglot.errors import ConfigError, StorageError, TextError
 from protoglot.generation import GenerationConfig
 from protoglot.languages import codes_by_name, from_two_letters
 from protoglot.loading import load_language
-from protoglot.reader_model import ReaderModel
+from protoglot.reader_model import ReaderModel, read_page
 from protoglot.reading.reader import Reader
 from protoglot.reading.scorer import Scorer
 from protoglot.reading.shipped import shipped_scorer
@@ -219,9 +219,8 @@ class Prior:
         """
         sentences = sentences_of(text)
         if method is None:
-            model = ReaderModel(self.reader(language=language, fast=fast), {"num_sentences": len(sentences)})
-            for _ in model.read(sentences):
-                pass
+            reader = self.reader(language=language, fast=fast)
+            model, _ = read_page(reader, sentences, {"num_sentences": len(sentences)})
             return Model(model)
         from protoglot.adaptation import learn_language
         from protoglot.prior.features import features_for

@@ -129,17 +129,17 @@ def _make_reader(
     """Read the sentences, say how well they were predicted, and save the reader."""
     import protoglot
     from protoglot.cli.output import progress_of_amount
-    from protoglot.reader_model import ReaderModel, page_of
+    from protoglot.reader_model import read_page
 
     start = time.monotonic()
     reader = protoglot.load_prior().reader(language=language, fast=fast)
     click.echo(describe_text(sentences, frozenset(reader.scorer.first.characters), "other languages"))
-    page = page_of(sentences)
-    with progress_of_amount(len(page), "reading") as advance:
-        reading = reader.read(page, on_progress=advance)
+    provenance = {"text": text_name, "num_sentences": len(sentences)}
+    with progress_of_amount(1, "reading") as advance:
+        model, reading = read_page(reader, sentences, provenance, on_progress=advance)
     click.echo(describe_reading(reading))
     with progress_of_amount(1, "saving"):
-        ReaderModel(reader, {"text": text_name, "num_sentences": len(sentences)}).save(target)
+        model.save(target)
     click.echo(f"{target}: has read {len(sentences):,} sentences in {time.monotonic() - start:.1f} s")
 
 
