@@ -72,6 +72,10 @@ class ReaderModel:
         """Whether a character was read before."""
         return character in self.reader.characters
 
+    def sentences_read(self) -> frozenset[str]:
+        """The sentences that it has read."""
+        return frozenset(self.reader.text.split(LINE_BREAK)) - {""}
+
     def read(self, sentences: Iterable[str]) -> Iterator[tuple[str, Floats]]:
         """Read on, and change the reader.
 

@@ -126,6 +126,33 @@ def test_a_static_score_is_of_each_line_alone(protoglot, network_path, reader_pa
     assert (status, "wanted a reader" in error) == (2, True)
 
 
+def test_score_says_how_many_lines_the_reader_knows(protoglot, reader_path, network_path, tmp_path):
+    file = tmp_path / "some.txt"
+    new = babble("abdëgñ", 40, seed=7)[-2:]
+    file.write_text("\n".join([f"  {TEXT[0]} ", *new]), encoding="utf-8")
+    page = tmp_path / "page.model"
+    reader = a_reader()
+    reader.read(f"{TEXT[0]}\n")
+    reader.save(page)
+    status, printed, error = protoglot("score", page, file, file, "--format", "csv")
+    assert (status, printed.count("\n")) == (0, 3)
+    assert error == (f"{page}: has read 2 of the 6 lines before, and knows them; wanted text that is new to it\n")
+    file.write_text("\n".join(new), encoding="utf-8")
+    assert protoglot("score", page, file)[2] == ""
+    assert protoglot("score", network_path, file)[2] == ""
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize("command", [("score",), ("identify",)])
+def test_who_is_to_type_is_told_so(protoglot, reader_path, monkeypatch, command, is_terminal):
+    stdin = io.TextIOWrapper(io.BytesIO(b"ab\n"), encoding="utf-8")
+    monkeypatch.setattr(stdin, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    status, _, error = protoglot(*command, reader_path)
+    assert (status, error.count("\n")) == (0, int(is_terminal))
+    assert ("waiting for text from the keyboard" in error) is is_terminal
+
+
 @pytest.mark.parametrize("arguments", [(), ("-",)])
 def test_score_reads_standard_input(protoglot, model_path, standard_input, arguments):
     standard_input("\ufeffab\r\nba\r\n".encode())
