@@ -42,8 +42,8 @@ _MOST_EXPLORED = 4000
 """Outlooks that are remembered for the next keystroke, at ten kilobytes or less; beyond, those out of reach go."""
 
 
-_OWN_LINES = "own_lines"
-"""Where a model's provenance has what lines of its language cost."""
+PREDICTED, OWN_LINES = "predicted", "own_lines"
+"""Where a model's provenance has how well its page was predicted, and what lines of its language cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class ReaderModel:
         Raises:
             StorageError: if the model states something else.
         """
-        return OwnLines.from_json(self.provenance.get(_OWN_LINES))
+        return OwnLines.from_json(self.provenance.get(OWN_LINES))
 
     def background_nats(self, sentence: str) -> float:
         """What a sentence costs a reader that has read nothing, in nats."""
@@ -213,9 +213,20 @@ def read_page(
         bits = math.fsum(reading.bits[ends[place] : ends[place + 1]].tolist())
         shares.append(bits / background.score(sentences[place] + LINE_BREAK).total_bits)
         advance(len(sentences[place]) + 1)
-    own_lines = OwnLines.of(shares)
-    found = {} if own_lines is None else {_OWN_LINES: own_lines.to_json()}
+    found: dict[str, object] = {}
+    if len(reading.bits):
+        found[PREDICTED] = {
+            "bits_per_character": reading.bits_per_character,
+            "last_quarter": float(reading.bits[-quarter_of(reading) :].mean()),
+        }
+    if (own_lines := OwnLines.of(shares)) is not None:
+        found[OWN_LINES] = own_lines.to_json()
     return ReaderModel(reader, {**provenance, **found}), reading
+
+
+def quarter_of(reading: Reading) -> int:
+    """Characters in a quarter of what was read, at least one."""
+    return max(len(reading.bits) // 4, 1)
 
 
 def page_of(sentences: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ import pytest
 from protoglot.adapted import AdaptedModel
 from protoglot.cli.output import write_rows
 from protoglot.loading import load_language
+from protoglot.reader_model import read_page
 from protoglot.reading.reader import Reader
 from tiny import babble, tiny_adapted
 from tiny_scorer import tiny_scorer
@@ -240,6 +241,24 @@ def test_info(protoglot, network_path, reader_path):
     assert "adapted model" in table
     assert "ngram.order" in table
     assert "verified" in table
+
+
+def test_info_begins_with_how_well_the_page_was_predicted(protoglot, tmp_path):
+    model, reading = read_page(Reader(tiny_scorer()), babble("abdëgñ", 30, seed=0), {"text": "page.txt"})
+    model.save(tmp_path / "m")
+    status, short, _ = protoglot("info", tmp_path / "m")
+    facts = [line.split() for line in short.splitlines()[4:] if line]
+    assert (status, facts[0]) == (0, ["predicted.bits_per_character", f"{reading.bits_per_character:.6g}"])
+    assert facts[1][0] == "predicted.last_quarter"
+    assert "own_lines" not in short
+    _, whole, _ = protoglot("info", tmp_path / "m", "--all")
+    assert {line.split()[0] for line in short.splitlines()[4:-2] if line} < {
+        line.split()[0] for line in whole.splitlines() if line
+    }
+    assert "own_lines.most_share" in whole
+    assert "files.reader.safetensors.sha256" in whole
+    assert "more facts with --all" in short
+    assert "--all" not in whole
 
 
 def test_export_of_a_reader(protoglot, reader_path, tmp_path):
