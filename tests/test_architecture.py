@@ -32,6 +32,7 @@ ROOMS = [
         "protoglot.surprisal",
         "protoglot.identification",
         "protoglot.own_lines",
+        "protoglot.page_doubts",
     ],
     ["protoglot.probing", "protoglot.description"],
     ["protoglot.report"],

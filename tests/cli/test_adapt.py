@@ -72,6 +72,25 @@ def tiny_reader(**settings):
     return Reader(tiny_scorer(), **settings)
 
 
+def test_a_doubtful_page_is_read_with_a_warning_in_one_line_each(tmp_path, protoglot, mine, monkeypatch):
+    status, _, messages = protoglot("adapt", mine, "--out", tmp_path / "fine")
+    assert (status, messages) == (0, "")
+    (tmp_path / "page.txt").write_text("<p>ab</p>\n<p>ab</p>\n")
+    asked = []
+    monkeypatch.setattr(
+        "protoglot.page_doubts.doubt_about_language",
+        lambda page, code, _: asked.append(code) or "language wol: no",
+    )
+    status, output, messages = protoglot("adapt", tmp_path / "page.txt", "--language", "wol")
+    assert (status, "has read 2 sentences" in output) == (0, True)
+    assert messages.splitlines() == [
+        "protoglot: warning: 2 lines; wanted at least 5, better a hundred",
+        "protoglot: warning: 2 of 2 lines have markup (<p>); wanted plain text",
+        "protoglot: warning: language wol: no",
+    ]
+    assert asked == ["wol"]
+
+
 def test_one_sentence_is_enough(tmp_path, protoglot):
     (tmp_path / "one.txt").write_text("abd")
     status, output, messages = protoglot("adapt", tmp_path / "one.txt")
