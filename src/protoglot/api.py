@@ -21,6 +21,7 @@ The model is a reader, which goes on learning when it is told to read on:
 True
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -145,8 +146,21 @@ class Model:
         """Look ahead, for a :class:`protoglot.completion.Completer`."""
         return self.language_model.lookahead()
 
-    def save(self, path: str | Path) -> None:
-        """Write the model as a directory that can be moved and shared."""
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the model as a directory that can be moved and shared.
+
+        Args:
+            path: of the directory.
+            overwrite: replace a model that is there; anything else is never replaced.
+
+        Raises:
+            StorageError: if something is there that is not to be replaced, or the model cannot be written.
+        """
+        # As in `protoglot adapt --out`, even an empty directory or a link to nowhere is in the way.
+        if not overwrite and os.path.lexists(path):
+            raise StorageError(
+                f"{path}: exists already; wanted a new directory, or overwrite=True to replace a model"
+            )
         self.language_model.save(Path(path))
 
     def _readable(self) -> ReaderModel:

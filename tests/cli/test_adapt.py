@@ -63,9 +63,11 @@ def test_a_reader_has_read_the_page_and_says_how_well_it_predicted_it(tmp_path, 
     assert f"{tmp_path / 'mine.txt.model'}: has read 26 sentences" in output
     _, facts, _ = protoglot("info", tmp_path / "mine.txt.model")
     assert "mine.txt" in facts
-    # A second time it must not be overwritten.
-    status, _, messages = protoglot("adapt", mine)
-    assert (status, "exists already" in messages) == (2, True)
+    # A second time it must not be overwritten, and neither is a link to nowhere.
+    (tmp_path / "link").symlink_to("nowhere")
+    for again in ((), ("--out", tmp_path / "link")):
+        status, output, messages = protoglot("adapt", mine, *again)
+        assert (status, output, "exists already; wanted a new directory (see" in messages) == (2, "", True)
 
 
 def tiny_reader(**settings):

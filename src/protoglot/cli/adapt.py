@@ -98,7 +98,7 @@ def adapt(
     if out is None and (is_stream(text_path) or not text_path.name):
         raise click.UsageError(f"TEXT {text_path}: has no name of its own; wanted --out DIRECTORY for the model")
     target = out or text_path.with_name(f"{text_path.name}.model")
-    if target.exists():
+    if os.path.lexists(target):  # as Model.save does
         raise click.UsageError(f"--out {target}: exists already; wanted a new directory")
     _refuse_closed_place(target)
     check_threads(threads)
