@@ -7,20 +7,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protoglot.completion import Outlook
 from protoglot.generation import GenerationConfig, write
-from protoglot.ngram import NGram, Smoothing
 from protoglot.own_lines import OwnLines, lines_to_measure
 from protoglot.reading.reader import Reader, ReaderMark, Reading
 from protoglot.reading.scorer import Scorer
 from protoglot.reading.shipped import shipped_scorer
 from protoglot.scores import Score
 from protoglot.text import LINE_BREAK, normalise_beginning
-from protoglot.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from protoglot.ngram import NGram
 
 Floats = NDArray[np.float64]
 
@@ -141,12 +143,15 @@ class ReaderModel:
         share = 1.0 if own_lines is None else own_lines.most_share
         return share * self.background_nats(sentence)
 
-    def ngram(self, order: int) -> NGram | None:
+    def ngram(self, order: int) -> "NGram | None":
         """A Kneser-Ney n-gram of all that was read, for other programs; ``None`` if that is nothing.
 
         Args:
             order: symbols of the longest context, plus one.
         """
+        from protoglot.ngram import NGram, Smoothing
+        from protoglot.vocabulary import Vocabulary
+
         sentences = [sentence for sentence in self.reader.text.split(LINE_BREAK) if sentence]
         if not sentences:
             return None

@@ -5,8 +5,10 @@ import io
 import json
 import math
 import os
+import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -293,6 +295,34 @@ def test_export(protoglot, network_path, tmp_path):
     out = tmp_path / "facts.json"
     assert protoglot("export", model_path, "--format", "json", "--out", out)[0] == 0
     assert json.loads(out.read_text(encoding="utf-8"))["facts"]["language"] == "wol"
+
+
+NOT_NEEDED = ["torch", "matplotlib", "jinja2", "iso639", "scipy", "rich.progress", "protoglot.ngram"]
+
+
+@pytest.mark.parametrize(
+    ("command", "not_needed"),
+    [
+        (("complete", "a", "--format", "csv"), ["rich", *NOT_NEEDED]),
+        (("complete", "a"), NOT_NEEDED),
+        (("score", "TEXT", "--format", "csv"), ["rich", *NOT_NEEDED]),
+        (("generate", "--length", "5"), ["rich", *NOT_NEEDED]),
+    ],
+)
+def test_what_a_command_does_not_need_it_does_not_import(reader_path, text_path, command, not_needed):
+    name, *rest = (str(text_path) if word == "TEXT" else word for word in command)
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+from tiny_scorer import tiny_scorer
+import protoglot.reader_model
+protoglot.reader_model.shipped_scorer = tiny_scorer
+from protoglot.cli.main import run
+status = run({[name, str(reader_path), *rest]!r})
+print(status, [name for name in {not_needed!r} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.stderr.decode() == "0 []\n"
 
 
 def test_generate_samples_from_the_model(protoglot, model_path):
