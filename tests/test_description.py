@@ -12,12 +12,13 @@ from protoglot.exporting.facts import to_json_facts
 from protoglot.ngram import KIND as NGRAM
 from protoglot.prior.universal import KIND as PRIOR
 from protoglot.prior.universal import UniversalPrior
+from protoglot.reader_model import OWN_LINES, PREDICTED, read_page
 from protoglot.reading.reader import KIND as READER
 from protoglot.reading.reader import Reader
 from protoglot.reading.scorer import KIND as SCORER
 from protoglot.trained import save_trained
 from protoglot.training import runs
-from tiny import tiny_adapted, tiny_trained
+from tiny import babble, tiny_adapted, tiny_trained
 from tiny_scorer import tiny_scorer
 
 
@@ -97,6 +98,22 @@ def test_facts_of_a_reader(tmp_path):
     assert [entry["id"] for entry in value["vocabulary"]] == [0, 1, 2, 3, 4]
 
 
+def test_facts_of_a_reader_begin_with_what_it_measured(tmp_path):
+    model, reading = read_page(Reader(tiny_scorer()), babble("abd", 12, seed=0), {"text": "p"})
+    model.save(tmp_path / "thing")
+    facts = describe(tmp_path / "thing")
+    assert list(facts)[:4] == ["kind", "path", "predicted", "own_lines"]
+    assert facts["predicted"] == {
+        "bits_per_character": reading.bits_per_character,
+        "last_quarter": reading.bits[-(len(reading.bits) // 4) :].mean(),
+    }
+    assert facts["own_lines"] == model.own_lines.to_json()
+    assert facts["made_from"] == {}
+    empty, _ = read_page(Reader(tiny_scorer()), [], {})
+    empty.save(tmp_path / "empty")
+    assert "predicted" not in describe(tmp_path / "empty")
+
+
 def test_facts_of_an_adapted_model(tmp_path):
     model = tiny_adapted(
         provenance={"num_sentences": 30, "adaptation": {"method": "fitu"}, "licences": {"eus": "CC0"}}
@@ -134,6 +151,7 @@ def test_names_are_those_of_the_modules_that_write():
     """They are written down twice, because these modules need PyTorch and a description does not."""
     assert {ADAPTED, NGRAM, PRIOR, READER, SCORER, trained.KIND} == set(description._BY_KIND)
     assert description.RUN == runs.RUN
+    assert description._MEASURED == (PREDICTED, OWN_LINES)
     names = (description._LATEST, description._CHECKPOINTS, description._BEST)
     assert names == (trained.LATEST, trained.CHECKPOINTS, trained.BEST)
 

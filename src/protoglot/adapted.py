@@ -136,6 +136,10 @@ class AdaptedModel:
         """What a sentence costs the better of two models that know nothing of the order of letters."""
         return min(self.orderless_nats(sentence))
 
+    def most_nats(self, sentence: str) -> float:
+        """What a sentence may cost if it is in the language: as much as by the background."""
+        return self.background_nats(sentence)
+
     def orderless_nats(self, sentence: str) -> tuple[float, float]:
         """What a sentence costs without regard to the order of its letters.
 

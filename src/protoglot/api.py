@@ -21,6 +21,7 @@ The model is a reader, which goes on learning when it is told to read on:
 True
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from protoglot.errors import ConfigError, StorageError, TextError
 from protoglot.generation import GenerationConfig
 from protoglot.languages import codes_by_name, from_two_letters
 from protoglot.loading import load_language
-from protoglot.reader_model import ReaderModel
+from protoglot.reader_model import ReaderModel, read_page
 from protoglot.reading.reader import Reader
 from protoglot.reading.scorer import Scorer
 from protoglot.reading.shipped import shipped_scorer
@@ -145,8 +146,21 @@ class Model:
         """Look ahead, for a :class:`protoglot.completion.Completer`."""
         return self.language_model.lookahead()
 
-    def save(self, path: str | Path) -> None:
-        """Write the model as a directory that can be moved and shared."""
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the model as a directory that can be moved and shared.
+
+        Args:
+            path: of the directory.
+            overwrite: replace a model that is there; anything else is never replaced.
+
+        Raises:
+            StorageError: if something is there that is not to be replaced, or the model cannot be written.
+        """
+        # As in `protoglot adapt --out`, even an empty directory or a link to nowhere is in the way.
+        if not overwrite and os.path.lexists(path):
+            raise StorageError(
+                f"{path}: exists already; wanted a new directory, or overwrite=True to replace a model"
+            )
         self.language_model.save(Path(path))
 
     def _readable(self) -> ReaderModel:
@@ -219,9 +233,8 @@ class Prior:
         """
         sentences = sentences_of(text)
         if method is None:
-            model = ReaderModel(self.reader(language=language, fast=fast), {"num_sentences": len(sentences)})
-            for _ in model.read(sentences):
-                pass
+            reader = self.reader(language=language, fast=fast)
+            model, _ = read_page(reader, sentences, {"num_sentences": len(sentences)})
             return Model(model)
         from protoglot.adaptation import learn_language
         from protoglot.prior.features import features_for

@@ -20,6 +20,11 @@ RUN = "run.json"
 """In the directory of a run: its plan."""
 _LATEST, _CHECKPOINTS, _BEST = "latest.json", "checkpoints", "best"
 
+_MEASURED = ("predicted", "own_lines")  # what a reader has measured while it read its page
+
+DETAILS = frozenset({"own_lines", "scorer", "made_from", "bytes", "files"})
+"""Facts that few ask for."""
+
 Facts = dict[str, object]
 Arrays = Mapping[str, Mapping[str, NDArray[Any]]]
 
@@ -128,7 +133,9 @@ def _describe_adapted(content: Mapping[str, Any], tensors: Arrays) -> Facts:
 def _describe_reader(content: Mapping[str, Any], tensors: Arrays) -> Facts:
     arrays = tensors["reader"]
     provenance = dict(content["provenance"])
+    measured = {name: dict(provenance.pop(name)) for name in _MEASURED if name in provenance}
     return {
+        **measured,
         "language": content["language"] or "unknown",
         "read": {
             "text": provenance.pop("text", "unknown"),

@@ -4,11 +4,12 @@ Every model gives every string a probability, and all of them together add up to
 inventories can be compared. With no language likelier than another beforehand, the probability that a sentence is in a
 language is in proportion to the probability that its model gives to the sentence.
 
-A sentence that suits no model has a best one nevertheless. It is in *no known* language if a model without knowledge of
-the language predicts it better than the best one: for a reader, a reader that has read nothing; for a network, one that
-knows nothing of the order of letters. With a threshold, it is also in no known language if the best model needs more
-bits per character than that. The first rule notices other scripts and no language at all; a related language in the
-same letters may pass, which a threshold can prevent.
+A sentence that suits no model has a best one nevertheless. It is in *no known* language if it costs the best one more
+than a sentence of its language may cost. That is measured against a model without knowledge of the language: for a
+reader, a reader that has read nothing; for a network, one that knows nothing of the order of letters. A reader that has
+measured what sentences cost that it had not read (:mod:`protoglot.own_lines`) allows the share of that cost that these
+had; any other model allows all of it, and then a sentence in another language with the same letters may pass. With a
+threshold, a sentence is also in no known language if the best model needs more bits per character than that.
 """
 
 import math
@@ -27,8 +28,8 @@ class Identifying(Protocol):
         """Log loss of a text."""
         ...
 
-    def background_nats(self, sentence: str) -> float:
-        """Nats of a sentence by a model without knowledge of the language."""
+    def most_nats(self, sentence: str) -> float:
+        """Nats that a sentence may cost if it is in the language."""
         ...
 
 
@@ -74,7 +75,7 @@ class Identifier:
         best = min(scores, key=lambda name: scores[name].nats)
         weights = {name: math.exp(scores[best].nats - score.nats) for name, score in scores.items()}
         total = math.fsum(weights.values())
-        bound = self._models[best].background_nats(sentence)
+        bound = self._models[best].most_nats(sentence)
         return Identification(
             best=best,
             is_known=scores[best].nats <= bound and scores[best].bits_per_character <= self._threshold,

@@ -4,22 +4,25 @@ import heapq
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protoglot.completion import Outlook
 from protoglot.generation import GenerationConfig, write
-from protoglot.ngram import NGram, Smoothing
-from protoglot.reading.reader import Reader, ReaderMark
+from protoglot.own_lines import OwnLines, lines_to_measure
+from protoglot.reading.reader import Reader, ReaderMark, Reading
 from protoglot.reading.scorer import Scorer
 from protoglot.reading.shipped import shipped_scorer
 from protoglot.scores import Score
 from protoglot.text import LINE_BREAK, normalise_beginning
-from protoglot.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from protoglot.ngram import NGram
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +42,10 @@ _LEAST = 1e-8
 
 _MOST_EXPLORED = 4000
 """Outlooks that are remembered for the next keystroke, at ten kilobytes or less; beyond, those out of reach go."""
+
+
+PREDICTED, OWN_LINES = "predicted", "own_lines"
+"""Where a model's provenance has how well its page was predicted, and what lines of its language cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,10 @@ class ReaderModel:
     def has_met(self, character: str) -> bool:
         """Whether a character was read before."""
         return character in self.reader.characters
+
+    def sentences_read(self) -> frozenset[str]:
+        """The sentences that it has read."""
+        return frozenset(self.reader.text.split(LINE_BREAK)) - {""}
 
     def read(self, sentences: Iterable[str]) -> Iterator[tuple[str, Floats]]:
         """Read on, and change the reader.
@@ -113,17 +124,34 @@ class ReaderModel:
             texts.begin_again()
         return [(config.start or "") + text for text in written]
 
+    @property
+    def own_lines(self) -> OwnLines | None:
+        """What lines cost that it had not read; ``None`` if the page was short, or nobody has measured it.
+
+        Raises:
+            StorageError: if the model states something else.
+        """
+        return OwnLines.from_json(self.provenance.get(OWN_LINES))
+
     def background_nats(self, sentence: str) -> float:
         """What a sentence costs a reader that has read nothing, in nats."""
-        fresh = Reader(self.reader.scorer, with_letters=self.reader.with_letters)
-        return fresh.read(sentence + LINE_BREAK).total_bits * math.log(2)
+        return _fresh(self.reader).read(sentence + LINE_BREAK).total_bits * math.log(2)
 
-    def ngram(self, order: int) -> NGram | None:
+    def most_nats(self, sentence: str) -> float:
+        """What a sentence may cost if it is in the language: as much as by the background, or what was measured."""
+        own_lines = self.own_lines
+        share = 1.0 if own_lines is None else own_lines.most_share
+        return share * self.background_nats(sentence)
+
+    def ngram(self, order: int) -> "NGram | None":
         """A Kneser-Ney n-gram of all that was read, for other programs; ``None`` if that is nothing.
 
         Args:
             order: symbols of the longest context, plus one.
         """
+        from protoglot.ngram import NGram, Smoothing
+        from protoglot.vocabulary import Vocabulary
+
         sentences = [sentence for sentence in self.reader.text.split(LINE_BREAK) if sentence]
         if not sentences:
             return None
@@ -151,6 +179,59 @@ class ReaderModel:
 def _read(reader: Reader, sentences: Iterable[str]) -> Iterator[tuple[str, Floats]]:
     for sentence in sentences:
         yield sentence, reader.read(sentence + LINE_BREAK).bits * math.log(2)
+
+
+def _fresh(reader: Reader) -> Reader:
+    """One of the same kind that has read nothing and knows no language."""
+    return Reader(reader.scorer, with_letters=reader.with_letters)
+
+
+def read_page(
+    reader: Reader,
+    sentences: Sequence[str],
+    provenance: Mapping[str, object],
+    *,
+    on_progress: Callable[[float], None] | None = None,
+) -> tuple[ReaderModel, Reading]:
+    """Read a page, and measure how well its lines were predicted that had not been read.
+
+    Args:
+        reader: which is changed.
+        sentences: of the page.
+        provenance: how the model is made; what is measured is added.
+        on_progress: called with the share of the work that was done since.
+    """
+    page = page_of(sentences)
+    ends = np.cumsum([0, *(len(sentence) + 1 for sentence in sentences)])
+    measured = list(lines_to_measure(sentences))
+    # A line that is predicted by two readers is read twice.
+    amount = len(page) + sum(len(sentences[place]) + 1 for place in measured)
+
+    def advance(num_characters: int) -> None:
+        if on_progress is not None:
+            on_progress(num_characters / amount)
+
+    reading = reader.read(page, on_progress=advance)
+    background = _fresh(reader)
+    shares = []
+    for place in measured:
+        bits = math.fsum(reading.bits[ends[place] : ends[place + 1]].tolist())
+        shares.append(bits / background.score(sentences[place] + LINE_BREAK).total_bits)
+        advance(len(sentences[place]) + 1)
+    found: dict[str, object] = {}
+    if len(reading.bits):
+        found[PREDICTED] = {
+            "bits_per_character": reading.bits_per_character,
+            "last_quarter": float(reading.bits[-quarter_of(reading) :].mean()),
+        }
+    if (own_lines := OwnLines.of(shares)) is not None:
+        found[OWN_LINES] = own_lines.to_json()
+    return ReaderModel(reader, {**provenance, **found}), reading
+
+
+def quarter_of(reading: Reading) -> int:
+    """Characters in a quarter of what was read, at least one."""
+    return max(len(reading.bits) // 4, 1)
 
 
 def page_of(sentences: Iterable[str]) -> str:

@@ -63,13 +63,34 @@ def test_a_reader_has_read_the_page_and_says_how_well_it_predicted_it(tmp_path, 
     assert f"{tmp_path / 'mine.txt.model'}: has read 26 sentences" in output
     _, facts, _ = protoglot("info", tmp_path / "mine.txt.model")
     assert "mine.txt" in facts
-    # A second time it must not be overwritten.
-    status, _, messages = protoglot("adapt", mine)
-    assert (status, "exists already" in messages) == (2, True)
+    # A second time it must not be overwritten, and neither is a link to nowhere.
+    (tmp_path / "link").symlink_to("nowhere")
+    for again in ((), ("--out", tmp_path / "link")):
+        status, output, messages = protoglot("adapt", mine, *again)
+        assert (status, output, "exists already; wanted a new directory (see" in messages) == (2, "", True)
 
 
 def tiny_reader(**settings):
     return Reader(tiny_scorer(), **settings)
+
+
+def test_a_doubtful_page_is_read_with_a_warning_in_one_line_each(tmp_path, protoglot, mine, monkeypatch):
+    status, _, messages = protoglot("adapt", mine, "--out", tmp_path / "fine")
+    assert (status, messages) == (0, "")
+    (tmp_path / "page.txt").write_text("<p>ab</p>\n<p>ab</p>\n")
+    asked = []
+    monkeypatch.setattr(
+        "protoglot.page_doubts.doubt_about_language",
+        lambda page, code, _: asked.append(code) or "language wol: no",
+    )
+    status, output, messages = protoglot("adapt", tmp_path / "page.txt", "--language", "wol")
+    assert (status, "has read 2 sentences" in output) == (0, True)
+    assert messages.splitlines() == [
+        "protoglot: warning: 2 lines; wanted at least 5, better a hundred",
+        "protoglot: warning: 2 of 2 lines have markup (<p>); wanted plain text",
+        "protoglot: warning: language wol: no",
+    ]
+    assert asked == ["wol"]
 
 
 def test_one_sentence_is_enough(tmp_path, protoglot):

@@ -125,6 +125,89 @@ def test_errors_of_ours_keep_their_traceback(monkeypatch):
         run(["corpus", "list"])
 
 
+def is_interrupted(status: int, error: bytes) -> bool:
+    """One line; maybe after the end of the line in which a terminal shows ^C."""
+    return (status, error.removeprefix(b"\n")) == (130, b"protoglot: error: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    "module", ["protoglot.cli.main", "click", "protoglot.cli.computing", "numpy", "numba", "protoglot.loading"]
+)
+def test_ctrl_c_while_a_module_is_imported(module):
+    code = f"""
+import signal, sys
+def on_event(event, arguments):
+    if event == "import" and arguments[0] == {module!r}:
+        signal.raise_signal(signal.SIGINT)
+sys.addaudithook(on_event)
+sys.argv[1:] = ["score", "nowhere", "nothing.txt"]
+from protoglot.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert is_interrupted(done.returncode, done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.05, 0.1, 0.2, 0.4, 0.8])
+def test_ctrl_c_some_time_after_the_start(tmp_path, seconds):
+    code = """
+print("started", flush=True)
+from protoglot.__main__ import main
+main()
+"""
+    words = [sys.executable, "-c", code, "corpus", "show", "eus", "--number", "9000000", "--corpus", str(tmp_path)]
+    (tmp_path / "eus.txt").write_text("bat bi hiru lau\n" * 1_000_000)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"started\n"  # Python itself is there: what comes before is its own
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert is_interrupted(process.returncode, err), err
+
+
+def test_ctrl_c_where_python_drops_it():
+    code = """
+import signal, time
+import protoglot.cli.main
+class Dropping:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+def run_and_exit():
+    try:
+        Dropping()
+        time.sleep(20)
+    except KeyboardInterrupt:
+        raise SystemExit(130)
+protoglot.cli.main.main = run_and_exit
+from protoglot.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=15)
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
+def test_ctrl_c_that_compiled_code_makes_another_error_of(protoglot, monkeypatch):
+    def fail(*arguments, **settings):
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr(cli, "invoke", fail)
+    assert protoglot("corpus", "list") == (130, "", "protoglot: error: interrupted\n")
+
+
+def test_who_ignores_ctrl_c_goes_on_ignoring_it():
+    code = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+import sys; sys.argv[1:] = ["--version"]
+from protoglot.__main__ import main
+try:
+    main()
+finally:
+    sys.exit(signal.getsignal(signal.SIGINT) != signal.SIG_IGN)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
+
+
 def test_ctrl_c_is_one_line_and_status_130(command, tmp_path):
     (tmp_path / "eus.txt").write_text("bat bi hiru lau\n" * 200_000)
     words = [command, "corpus", "show", "eus", "--number", "200000", "--corpus", str(tmp_path)]

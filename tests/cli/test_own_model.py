@@ -5,14 +5,17 @@ import io
 import json
 import math
 import os
+import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from protoglot.adapted import AdaptedModel
 from protoglot.cli.output import write_rows
 from protoglot.loading import load_language
+from protoglot.reader_model import read_page
 from protoglot.reading.reader import Reader
 from tiny import babble, tiny_adapted
 from tiny_scorer import tiny_scorer
@@ -126,6 +129,33 @@ def test_a_static_score_is_of_each_line_alone(protoglot, network_path, reader_pa
     assert (status, "wanted a reader" in error) == (2, True)
 
 
+def test_score_says_how_many_lines_the_reader_knows(protoglot, reader_path, network_path, tmp_path):
+    file = tmp_path / "some.txt"
+    new = babble("abdëgñ", 40, seed=7)[-2:]
+    file.write_text("\n".join([f"  {TEXT[0]} ", *new]), encoding="utf-8")
+    page = tmp_path / "page.model"
+    reader = a_reader()
+    reader.read(f"{TEXT[0]}\n")
+    reader.save(page)
+    status, printed, error = protoglot("score", page, file, file, "--format", "csv")
+    assert (status, printed.count("\n")) == (0, 3)
+    assert error == (f"{page}: has read 2 of the 6 lines before, and knows them; wanted text that is new to it\n")
+    file.write_text("\n".join(new), encoding="utf-8")
+    assert protoglot("score", page, file)[2] == ""
+    assert protoglot("score", network_path, file)[2] == ""
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize("command", [("score",), ("identify",)])
+def test_who_is_to_type_is_told_so(protoglot, reader_path, monkeypatch, command, is_terminal):
+    stdin = io.TextIOWrapper(io.BytesIO(b"ab\n"), encoding="utf-8")
+    monkeypatch.setattr(stdin, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    status, _, error = protoglot(*command, reader_path)
+    assert (status, error.count("\n")) == (0, int(is_terminal))
+    assert ("waiting for text from the keyboard" in error) is is_terminal
+
+
 @pytest.mark.parametrize("arguments", [(), ("-",)])
 def test_score_reads_standard_input(protoglot, model_path, standard_input, arguments):
     standard_input("\ufeffab\r\nba\r\n".encode())
@@ -215,6 +245,24 @@ def test_info(protoglot, network_path, reader_path):
     assert "verified" in table
 
 
+def test_info_begins_with_how_well_the_page_was_predicted(protoglot, tmp_path):
+    model, reading = read_page(Reader(tiny_scorer()), babble("abdëgñ", 30, seed=0), {"text": "page.txt"})
+    model.save(tmp_path / "m")
+    status, short, _ = protoglot("info", tmp_path / "m")
+    facts = [line.split() for line in short.splitlines()[4:] if line]
+    assert (status, facts[0]) == (0, ["predicted.bits_per_character", f"{reading.bits_per_character:.6g}"])
+    assert facts[1][0] == "predicted.last_quarter"
+    assert "own_lines" not in short
+    _, whole, _ = protoglot("info", tmp_path / "m", "--all")
+    assert {line.split()[0] for line in short.splitlines()[4:-2] if line} < {
+        line.split()[0] for line in whole.splitlines() if line
+    }
+    assert "own_lines.most_share" in whole
+    assert "files.reader.safetensors.sha256" in whole
+    assert "more facts with --all" in short
+    assert "--all" not in whole
+
+
 def test_export_of_a_reader(protoglot, reader_path, tmp_path):
     out = tmp_path / "n.arpa"
     status, output, _ = protoglot("export", reader_path, "--format", "arpa-ngram", "--out", out, "--order", 3)
@@ -247,6 +295,34 @@ def test_export(protoglot, network_path, tmp_path):
     out = tmp_path / "facts.json"
     assert protoglot("export", model_path, "--format", "json", "--out", out)[0] == 0
     assert json.loads(out.read_text(encoding="utf-8"))["facts"]["language"] == "wol"
+
+
+NOT_NEEDED = ["torch", "matplotlib", "jinja2", "iso639", "scipy", "rich.progress", "protoglot.ngram"]
+
+
+@pytest.mark.parametrize(
+    ("command", "not_needed"),
+    [
+        (("complete", "a", "--format", "csv"), ["rich", *NOT_NEEDED]),
+        (("complete", "a"), NOT_NEEDED),
+        (("score", "TEXT", "--format", "csv"), ["rich", *NOT_NEEDED]),
+        (("generate", "--length", "5"), ["rich", *NOT_NEEDED]),
+    ],
+)
+def test_what_a_command_does_not_need_it_does_not_import(reader_path, text_path, command, not_needed):
+    name, *rest = (str(text_path) if word == "TEXT" else word for word in command)
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+from tiny_scorer import tiny_scorer
+import protoglot.reader_model
+protoglot.reader_model.shipped_scorer = tiny_scorer
+from protoglot.cli.main import run
+status = run({[name, str(reader_path), *rest]!r})
+print(status, [name for name in {not_needed!r} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.stderr.decode() == "0 []\n"
 
 
 def test_generate_samples_from_the_model(protoglot, model_path):

@@ -76,7 +76,10 @@ def adapt(
 
     TEXT has one sentence a line; - is standard input. The model is a reader: it reads the sentences once, predicts each
     character from those before it, and learns from each. The bits per character that are printed are the log loss of
-    these predictions, so no sentence need be held out.
+    these predictions, so no sentence need be held out; `protoglot info` shows them again.
+
+    A warning comes if the text has fewer than five lines, markup (HTML, XML, standard format), or a word on each line
+    rather than a sentence, and if its words are those of a language far from the one that --language names.
 
     With --method, the model is a network as in the paper, adapted from a universal prior.
 
@@ -95,7 +98,7 @@ def adapt(
     if out is None and (is_stream(text_path) or not text_path.name):
         raise click.UsageError(f"TEXT {text_path}: has no name of its own; wanted --out DIRECTORY for the model")
     target = out or text_path.with_name(f"{text_path.name}.model")
-    if target.exists():
+    if os.path.lexists(target):  # as Model.save does
         raise click.UsageError(f"--out {target}: exists already; wanted a new directory")
     _refuse_closed_place(target)
     check_threads(threads)
@@ -129,23 +132,33 @@ def _make_reader(
     """Read the sentences, say how well they were predicted, and save the reader."""
     import protoglot
     from protoglot.cli.output import progress_of_amount
-    from protoglot.reader_model import ReaderModel, page_of
+    from protoglot.page_doubts import doubt_about_language, doubts_about
+    from protoglot.reader_model import read_page
 
     start = time.monotonic()
     reader = protoglot.load_prior().reader(language=language, fast=fast)
     click.echo(describe_text(sentences, frozenset(reader.scorer.first.characters), "other languages"))
-    page = page_of(sentences)
-    with progress_of_amount(len(page), "reading") as advance:
-        reading = reader.read(page, on_progress=advance)
+    doubt = doubt_about_language(sentences, reader.language, reader.scorer.lexicons)
+    _warn([*doubts_about(sentences), *([] if doubt is None else [doubt])])
+    provenance = {"text": text_name, "num_sentences": len(sentences)}
+    with progress_of_amount(1, "reading") as advance:
+        model, reading = read_page(reader, sentences, provenance, on_progress=advance)
     click.echo(describe_reading(reading))
     with progress_of_amount(1, "saving"):
-        ReaderModel(reader, {"text": text_name, "num_sentences": len(sentences)}).save(target)
+        model.save(target)
     click.echo(f"{target}: has read {len(sentences):,} sentences in {time.monotonic() - start:.1f} s")
+
+
+def _warn(doubts: "Sequence[str]") -> None:
+    for doubt in doubts:
+        click.echo(f"protoglot: warning: {doubt}", err=True)
 
 
 def describe_reading(reading: "Reading") -> str:
     """Bits per character of a page that was read from nothing, and of its first and last quarter."""
-    quarter = max(len(reading.bits) // 4, 1)
+    from protoglot.reader_model import quarter_of
+
+    quarter = quarter_of(reading)
     return (
         f"{reading.bits_per_character:.3f} bits/character, each predicted from those before it "
         f"(first quarter {reading.bits[:quarter].mean():.3f}, last quarter {reading.bits[-quarter:].mean():.3f})"
@@ -166,10 +179,12 @@ def _adapt_network(
 
     from protoglot.adaptation import learn_language
     from protoglot.cli.output import progress_of_amount
+    from protoglot.page_doubts import doubts_about
     from protoglot.prior.features import features_for
 
     features = features_for(prior, language)
     click.echo(describe_text(sentences, prior.mean.vocabulary, "the prior"))
+    _warn(list(doubts_about(sentences)))
     is_tuned = prior.tuned is not None and settings.method in prior.tuned.methods
     untuned = "" if is_tuned else f", which was not tuned (strength {settings.strength:g})"
     click.echo(f"{features.source}; method {settings.method}{untuned}")

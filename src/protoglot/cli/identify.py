@@ -61,11 +61,12 @@ def identify(
     of the directory. Each line is scored on its own. The probabilities are those of the models, with no language
     likelier than another beforehand.
 
-    A line is in an unknown language if a model without knowledge of the language predicts it better than the best of
-    the models: for a reader, one that has read nothing; for a network, one that knows nothing of the order of letters,
-    be they as frequent as in that language or all equally frequent. A related language in the same letters may pass
-    for a known one; a --threshold somewhat above what `protoglot score` says of other sentences in the known languages
-    keeps it out.
+    A line is in an unknown language if it costs the best model more than it should. The cost is compared with that of
+    a model without knowledge of the language: for a reader, one that has read nothing; for a network, one that knows
+    nothing of the order of letters. `adapt` measures which share of that cost a reader needs for lines that it has not
+    read, and stores it. A reader without this measurement (a page of fewer than nine lines, or an older release) and a
+    network may need all of that cost. A related language in the same letters may still pass for a known one; a
+    --threshold somewhat above what `protoglot score` says of other sentences in the known languages keeps it out.
 
     \b
     Examples:

@@ -101,8 +101,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except ProtoglotError as error:
         return _complain(str(error))
     except (click.Abort, KeyboardInterrupt):
-        _complain("interrupted")
-        return EXIT_INTERRUPTED
+        return _say_interrupted()
     except BrokenPipeError:
         # The reader of our output (head, less) has gone: not an error.
         _leave_stdout()
@@ -113,7 +112,26 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise
         _leave_stdout()
         return _complain(f"standard output: cannot be written ({error.strerror})")
+    except Exception as error:
+        if not _is_from_interruption(error):
+            raise
+        return _say_interrupted()
     return status if isinstance(status, int) else 0
+
+
+def _is_from_interruption(error: BaseException) -> bool:
+    """Whether something else made another error of an interruption, as compiled code does."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
+def _say_interrupted() -> int:
+    _complain("interrupted")
+    return EXIT_INTERRUPTED
 
 
 def _leave_stdout() -> None:

@@ -176,6 +176,9 @@ def progress_over(total: int, label: str) -> Iterator[Callable[[str], None]]:
 
     Gives a function to call at the start of each step with a word on what it is.
     """
+    if not sys.stderr.isatty():
+        yield lambda what: None
+        return
     from rich.progress import MofNCompleteColumn
 
     with _progress(MofNCompleteColumn()) as progress:
@@ -194,6 +197,9 @@ def progress_over(total: int, label: str) -> Iterator[Callable[[str], None]]:
 @contextlib.contextmanager
 def progress_of_amount(total: float, label: str) -> Iterator[Callable[[float], None]]:
     """A progress bar on standard error for a known amount; gives a function that takes what was done since."""
+    if not sys.stderr.isatty():  # before rich is imported, which takes a while
+        yield lambda amount: None
+        return
     from rich.progress import TaskProgressColumn
 
     with _progress(TaskProgressColumn()) as progress:

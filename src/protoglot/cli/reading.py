@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
 from protoglot.errors import TextError
 from protoglot.text import is_read_once, normalise, read_lines
 
@@ -18,7 +20,8 @@ STANDARD_INPUT_NAME = "standard input"
 def opened_text(path: Path) -> Iterator["Text"]:
     """A text to read; ``-`` is standard input.
 
-    That, like a pipe, is first copied to the disk: it may be long, and is read twice.
+    That, like a pipe, is first copied to the disk: it may be long, and is read twice. Where it is the keyboard, the
+    user is told that it is waited for.
 
     Raises:
         TextError: if it cannot be copied.
@@ -27,6 +30,10 @@ def opened_text(path: Path) -> Iterator["Text"]:
         yield Text(path, str(path))
         return
     name = STANDARD_INPUT_NAME if path == STANDARD_INPUT else str(path)
+    if path == STANDARD_INPUT and sys.stdin.isatty():
+        click.echo(
+            "waiting for text from the keyboard, one sentence a line; Ctrl-D on a new line ends it", err=True
+        )
     with tempfile.NamedTemporaryFile(prefix="protoglot-") as copy:
         try:
             with contextlib.ExitStack() as stack:

@@ -77,7 +77,8 @@ def score(
     MODEL is a directory that `protoglot adapt` wrote. Each TEXT has one sentence a line; - or none is standard input. A
     text is read from its begin to its end, each line after those before it; every character and end of line counts.
     A reader learns from each line before it scores the next, and forgets the text afterwards; with --static it scores
-    each line as if it came right after what it was made from.
+    each line as if it came right after what it was made from. It knows the lines that it was made from: if a text has
+    some of them, a message says how many.
 
     --characters FILE.tsv has a row for every character and end of line (shown as <end>). A word is what stands between
     blanks, and its bits include those of the blank or end after it; they stand in the row of that blank or end, so that
@@ -96,7 +97,9 @@ def score(
 
     model = open_language(model_path, device, threads)
     score_text: Callable[[Iterable[str]], Iterator[tuple[str, NDArray[np.float64]]]]
+    read_before: frozenset[str] = frozenset()
     if isinstance(model, ReaderModel):
+        read_before = model.sentences_read()
         score_text = partial(model.nats_by_sentence, static=static)
     elif static:
         raise click.UsageError(
@@ -106,6 +109,7 @@ def score(
         score_text = model.nats_by_sentence
     rows: list[Row] = []
     total = Score(0.0, 0)
+    num_lines = num_read_before = 0
     with contextlib.ExitStack() as stack:
         texts = [stack.enter_context(opened_text(path)) for path in text_paths or (STANDARD_INPUT,)]
         advance = stack.enter_context(progress_of_amount(sum(text.num_bytes for text in texts), "scoring"))
@@ -122,10 +126,18 @@ def score(
                 of_text += line.score
                 num_sentences += 1
                 num_unknown += line.num_unknown
+                num_read_before += line.text in read_before
                 advance(num_bytes_of(line.text))
             if not lines:
                 rows.append(_row(text, of_text, num_unknown, sentences=num_sentences))
             total += of_text
+            num_lines += num_sentences
+    if num_read_before:
+        click.echo(
+            f"{model_path}: has read {num_read_before:,} of the {num_lines:,} lines before, and knows them; "
+            "wanted text that is new to it",
+            err=True,
+        )
     if out is not None:
         write_rows(out, rows)
     if form == "table":

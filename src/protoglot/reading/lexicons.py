@@ -310,6 +310,17 @@ class Lexicons:
                 found = self._tables[code] = self.lists[code].table()
             return found
 
+    def words(self, code: str) -> frozenset[str]:
+        """Words of a lexicon, in small letters."""
+        found, before, done = [], "", 0
+        words = self.lists[code]
+        letters = [self.characters[number - 1] for number in words.alphabet[words.letters].tolist()]
+        for shared, length in zip(words.shared.tolist(), words.lengths.tolist(), strict=True):
+            before = before[:shared] + "".join(letters[done : done + length])
+            done += length
+            found.append(before)
+        return frozenset(found)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that must be stored, with :attr:`codes` and :attr:`characters`."""
         lists = list(self.lists.values())
