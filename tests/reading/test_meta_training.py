@@ -54,6 +54,7 @@ def test_the_network_scores_as_the_reader_does(scorer):
     w = scorer.weights
     config = ScorerConfig(
         candidate_units=len(w["wb"]),
+        comparing_units=len(w["b3"]),
         place_units=len(w["p1_bias"]),
         letter_units=len(w["l1_bias"]),
         letter_size=w["letters"].shape[1],

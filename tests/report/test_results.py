@@ -28,7 +28,9 @@ def files_of(directory):
 
 def test_the_averages_in_the_documentation_are_those_of_the_rows(made):
     assert is_current(ROOT / "docs" / "study.md", ROWS)
-    assert block_in(ROOT / "docs" / "study.md").strip() == (made / TABLES / "averages.md").read_text("utf-8").strip()
+    assert (
+        block_in(ROOT / "docs" / "study.md").strip() == (made / TABLES / "averages.md").read_text("utf-8").strip()
+    )
 
 
 def test_the_rows_say_how_they_were_made():
