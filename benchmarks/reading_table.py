@@ -44,17 +44,6 @@ PARTS = {
 """What readers are without, or know beside."""
 
 BEGIN, END = "<!-- reading: begin -->", "<!-- reading: end -->"
-# What was asked for, by corpus, measure and rival: must, aim.
-WANTED = {
-    (EBIBLE, "page", "paq8px"): ("0.91, below in 40 of 40", "0.80"),
-    (EBIBLE, "on", "paq8px"): ("0.96, below in 36 of 40", "0.85"),
-    (EBIBLE, "static100", "ngram"): ("0.85", "0.78"),
-    (EBIBLE, "static30", "ngram"): ("0.83", "0.74"),
-    (EBIBLE, "static10", "ngram"): ("0.80", "0.70"),
-    (ELD, "page", "paq8px"): ("0.97", "0.85"),
-    (ELD, "on", "paq8px"): ("1.00", "0.88"),
-    (UDHR, "page", "ppmd"): ("0.90, below in every one", "0.80"),
-}
 
 
 def chosen_rows(rows: Sequence[Row], scorer: str = "") -> list[Row]:
@@ -185,8 +174,8 @@ def table_of_ratios(rows: Sequence[Row], corpora: Sequence[str]) -> str:
     lines = [
         "Ratios of these means over the languages that both have (in brackets: in how many the reader is below)",
         "",
-        f"| text | measure | of | must | aim | {' | '.join(LABELS[system] for system in readers)} |",
-        "|---|---|---|---|---|" + "---:|" * len(readers),
+        f"| text | measure | of | {' | '.join(LABELS[system] for system in readers)} |",
+        "|---|---|---|" + "---:|" * len(readers),
     ]
     for corpus in corpora:
         for measure in MEASURES:
@@ -196,11 +185,8 @@ def table_of_ratios(rows: Sequence[Row], corpora: Sequence[str]) -> str:
                 if not any(number for _, _, number in found):
                     continue
                 cells = [f"{ratio:.3f} ({below} of {number})" if number else "–" for ratio, below, number in found]
-                must, aim = WANTED.get((corpus, measure, rival), ("", ""))
                 name = {EBIBLE: "Bibles, test", BIBLES: "Bibles, nine", ELD: "news", UDHR: "Declaration"}[corpus]
-                lines.append(
-                    f"| {name} | {HEADS[measure]} | {SHORT[rival]} | {must} | {aim} | {' | '.join(cells)} |"
-                )
+                lines.append(f"| {name} | {HEADS[measure]} | {SHORT[rival]} | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 

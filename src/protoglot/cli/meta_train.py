@@ -170,6 +170,7 @@ def make_scorer(
     from protoglot.study.environment import find_commit
     from protoglot.training.checkpoints import lock_run
 
+    commit = find_commit()  # of the code that trains, whatever is checked out when it ends
     first = None if start is None else Scorer.load(start)
     lock = lock_run(unfinished)
     trainer = MetaTrainer(texts, config, budget, unfinished=unfinished, num_threads=num_threads, start=first)
@@ -189,7 +190,7 @@ def make_scorer(
         out,
         provenance={
             **provenance,
-            "commit": find_commit(),
+            "commit": commit,
             "budget": str(budget),
             "steps": trainer.state.step,
             "characters_scored": trainer.state.num_characters,
