@@ -66,6 +66,15 @@ def test_what_comes_next_sums_to_one(text):
     assert set(prediction.characters) == {*text, *OFTEN_FIRST, "\n", " "}
 
 
+def test_the_same_text_gives_the_same_bits_wherever_arrays_lie_in_memory(scorer, with_letters):
+    text = some_text(700)
+    first = Reader(scorer, with_letters=with_letters).read(text).bits
+    kept = []
+    for number in range(25):
+        kept.append(np.empty(7 + 13 * number, np.uint8))  # moves what is allocated next
+        np.testing.assert_array_equal(Reader(scorer, with_letters=with_letters).read(text).bits, first)
+
+
 def surprisal_by_prediction(reader: Reader, character: str) -> float:
     prediction = reader.predict()
     if character in prediction.characters:

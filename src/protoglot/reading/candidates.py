@@ -21,8 +21,12 @@ from numba import njit
 BASE_SCALE = np.float32(0.25)
 BOOST_SCALE = np.float32(4.0)
 
+EXACT = {"contract", "nnan", "ninf", "nsz", "arcp"}
+"""What the compiler may do to arithmetic that readers depend on: all but change the order of sums, which would then
+depend on where arrays happen to lie in memory."""
 
-@njit(cache=True, nogil=True, fastmath=True)
+
+@njit(cache=True, nogil=True, fastmath=EXACT)
 def _hidden(p, v, pointer, row, context, cell, entry, base, kinds, W, S, wb, C, beta, w, gate, boosts, h1):
     H = W.shape[2]
     for a in range(v):
@@ -44,7 +48,7 @@ def _hidden(p, v, pointer, row, context, cell, entry, base, kinds, W, S, wb, C, 
             h1[a, h] += x * (S[c, h] + f0 * W[j, 0, h] + f1 * W[j, 1, h] + f2 * W[j, 2, h] + f3 * W[j, 3, h])
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=EXACT)
 def score_one(
     p, v, pointer, row, context, cell, entry, base, kinds, W, S, wb, C, W2, b2, v2, beta, gamma, w, w0, gate, extra,
     h1, h2, boosts, score,
@@ -67,7 +71,7 @@ def score_one(
         score[a] = s + w0[p] * base[p, a] + BOOST_SCALE * boosts[a] + extra[p, a]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=EXACT)
 def compare(v, h2, W3, U3, u3, b3, v3, score, p, log_p, mean, h3):
     """From the first scores (V,) of one position to the final ones; the rest is filled with what led there."""
     H, M = W3.shape
@@ -104,12 +108,13 @@ def compare(v, h2, W3, U3, u3, b3, v3, score, p, log_p, mean, h3):
         score[a] += s
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=EXACT)
 def compare_backward(
     v, d_score, h2, W3, U3, u3, v3, p, log_p, mean, h3, d_first, d_h2, d_W3, d_U3, d_u3, d_b3, d_v3,
 ):  # fmt: skip
     """Gradients of what ``compare`` was given, from those of its scores; those of its weights are added."""
     H, M = W3.shape
+    turned = W3.T.copy()
     one = np.empty(M, np.float32)
     common = np.zeros(M, np.float32)
     d_mean = np.zeros(H, np.float32)
@@ -124,14 +129,16 @@ def compare_backward(
             s += u3[i] * one[i]
         d_first[a] = s * BASE_SCALE
         of_log_p += d_first[a]
+        d_h2[a, :] = np.float32(0.0)
+        for i in range(M):
+            if one[i] != 0:
+                for k in range(H):
+                    d_h2[a, k] += turned[i, k] * one[i]
         for k in range(H):
             x = h2[a, k]
-            s = np.float32(0.0)
             if x > 0:
                 for i in range(M):
-                    s += W3[k, i] * one[i]
                     d_W3[k, i] += x * one[i]
-            d_h2[a, k] = s
     for i in range(M):
         d_b3[i] += common[i]
     for k in range(H):

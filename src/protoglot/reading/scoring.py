@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 
 from protoglot.reading import online
-from protoglot.reading.candidates import BOOST_SCALE, compare, compare_backward, score_one
+from protoglot.reading.candidates import BOOST_SCALE, EXACT, compare, compare_backward, score_one
 from protoglot.reading.characters import NUM_CLASSES
 from protoglot.reading.kernel import NUM_CONTEXTS
 
@@ -16,7 +16,7 @@ UNIGRAM_SMOOTHING = np.float32(50.0)
 _AT_ONCE = 8  # positions that the first layers work on together; each gets the numbers that it would get alone
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline="always")
+@njit(cache=True, nogil=True, fastmath=EXACT, inline="always")
 def _add_product(vector, matrix, out):
     """``out += vector @ matrix``; zeros of the vector cost nothing."""
     columns = matrix.shape[1]
@@ -27,7 +27,7 @@ def _add_product(vector, matrix, out):
                 out[k] += x * matrix[i, k]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=EXACT)
 def _add_products(vectors, num, matrix, out):
     """As ``_add_product``, of the first rows at once: each row of the matrix is fetched once for all of them."""
     columns = matrix.shape[1]
@@ -39,7 +39,7 @@ def _add_products(vectors, num, matrix, out):
                     out[r, k] += x * matrix[i, k]
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline="always")
+@njit(cache=True, nogil=True, fastmath=EXACT, inline="always")
 def _rectify(vector):
     for k in range(len(vector)):
         if vector[k] < 0:
@@ -51,7 +51,7 @@ def _softplus(x):
     return np.float32(np.log1p(np.exp(-abs(x))) + max(x, np.float32(0.0)))
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=EXACT)
 def letters_seen(
     text, t, letters, kinds, counts, num_columns, table, class_table, lang, l1_bias, base, embeddings,
     first, language, expected,
@@ -163,7 +163,7 @@ def places_forward(text, with_letters, letters, kinds, counts, batch, weights, z
                 queries[p, len(lo_bias)] = weight
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=EXACT)
 def output_forward(z, Po, po_bias, Kinds, kinds_bias, H, out, w, w0, beta, gamma, gate, by_kind):
     """The output layers of the network of the place, into row 0 of their arrays."""
     out[:] = po_bias
@@ -180,7 +180,7 @@ def output_forward(z, Po, po_bias, Kinds, kinds_bias, H, out, w, w0, beta, gamma
     _add_product(z, Kinds, by_kind)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=EXACT)
 def output_backward(
     error, v, z, start, stop, row, context, entry, base, kinds, gamma, out, h1, h2, d_h2, W2, v2,
     d_Po, d_po_bias, d_Kinds, d_kinds_bias, d_v2, d_b2,
@@ -189,6 +189,8 @@ def output_backward(
     H = W2.shape[0]
     d_out = np.zeros(len(out), np.float32)
     d_kind = np.zeros(d_Kinds.shape[1], np.float32)
+    turned = W2.T.copy()
+    of_h1 = np.empty(H, np.float32)
     for a in range(v):
         d = error[a]
         d_kind[kinds[a]] += d
@@ -198,13 +200,15 @@ def output_backward(
             d_v2[k] += d * h2[a, k]
             d_h2[a, k] = d * v2[k] + d_h2[a, k] if on else np.float32(0.0)
             d_b2[k] += d_h2[a, k]
+        of_h1[:] = np.float32(0.0)
+        for k in range(H):
+            if d_h2[a, k] != 0:
+                for i in range(H):
+                    of_h1[i] += turned[k, i] * d_h2[a, k]
         for i in range(H):
             if h1[a, i] > 0:
-                s = np.float32(0.0)
-                for k in range(H):
-                    s += W2[i, k] * d_h2[a, k]
-                d_out[NUM_CONTEXTS + 1 + i] += s * gamma[i]
-                d_out[NUM_CONTEXTS + 1 + H + i] += s * h1[a, i]
+                d_out[NUM_CONTEXTS + 1 + i] += of_h1[i] * gamma[i]
+                d_out[NUM_CONTEXTS + 1 + H + i] += of_h1[i] * h1[a, i]
     for k in range(start, stop):
         d_out[context[k]] += BOOST_SCALE * error[row[k]] * entry[k, 0]
     for j in range(NUM_CONTEXTS + 1):
@@ -326,7 +330,7 @@ def score_batch(
                 online.step(vector, gradient, first, second, counts)
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline="always")
+@njit(cache=True, nogil=True, fastmath=EXACT, inline="always")
 def _add_letters(v, letters, query, O, o_bias, extra):
     size = O.shape[1]
     for a in range(v):
