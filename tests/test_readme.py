@@ -77,7 +77,7 @@ def output_of(words: list[str], directory: Path) -> str:
 
 def test_the_readme_shows_commands():
     assert {example.command for example in README} >= {"make run", "make test"}
-    assert sum(len(example.shown) for example in README) > 15
+    assert sum(len(example.shown) for example in README) > 10
 
 
 def marked(example: Example) -> object:
